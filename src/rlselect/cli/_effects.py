@@ -1,11 +1,11 @@
 """Temporal process regression by the words of the command line."""
 
-from datetime import datetime
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from rlselect.preflight import SLASHED
+from rlselect.preflight import find_date_texts
 from rlselect.temporal import TemporalProcessRegression
 
 __all__ = ["read_grid", "read_width", "run_effects"]
@@ -32,14 +32,21 @@ def read_grid(text: str | None, day_first: bool | None = None) -> Any:
         pass
     try:
         if day_first is not None and all("/" in word for word in words):
-            return np.array(
-                [datetime.strptime(word, SLASHED[day_first]) for word in words], dtype="datetime64[D]"
-            )
+            return _read_dates(words, day_first)
         return np.array(words, dtype="datetime64")
     except ValueError:
         raise ValueError(
             f"--grid {text!r} is not understood; give how many times, or times with commas between them."
         ) from None
+
+
+def _read_dates(words: list[str], day_first: bool) -> Any:
+    """Dates such as 01/02/2024."""
+    table = pa.table({"grid": words})
+    found = find_date_texts(table, "grid", day_first=day_first)
+    if found is None:
+        raise ValueError("These are no dates.")
+    return found.make(table)["grid"].to_numpy().astype("datetime64[D]")
 
 
 def read_width(text: str | None) -> Any:

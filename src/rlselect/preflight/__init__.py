@@ -1,13 +1,11 @@
 """A look at the data before anything is selected: what is in the way, and which method suits them."""
 
 from rlselect.preflight._check import DataCheck, check, look_over, tell
-from rlselect.preflight._columns import SLASHED
 from rlselect.preflight._dates import expand_dates, find_date_texts, find_dates
 from rlselect.preflight._findings import Finding
 from rlselect.preflight._recommend import Recommendation
 
 __all__ = [
-    "SLASHED",
     "DataCheck",
     "Finding",
     "Recommendation",

@@ -47,10 +47,10 @@ def test_all_subsets_of_few_units_have_their_share_of_the_posterior(always):
     for subset in subsets:
         state.reset(subset)
         values = []
-        for slab in slabs:
-            state.set_prior(slab, SHAPES[0])
-            values.append(state.evidence)
-        spread = 0.5 * np.log(slabs)
+        for slab, shape in product(slabs, SHAPES[:2]):
+            state.set_prior(slab, shape)
+            values.append(state.evidence + state.alike)
+        spread = np.repeat(0.5 * np.log(slabs), 2)
         price = sum(map(walker.prior.add, range(subset[always:].sum())))
         exact.append(logsumexp(np.array(values) + spread) - logsumexp(spread) + price)
     weighed = weigh_few(walker, WeighPlan(within=np.inf, share=0.0))

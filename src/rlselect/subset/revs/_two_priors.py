@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from rlselect.subset.revs._subset_state import TunableState
 from rlselect.subset.revs._walk import (
@@ -21,7 +20,7 @@ from rlselect.subset.revs._walk import (
     weigh_all,
 )
 from rlselect.subset.revs._walk_plan import WalkPlan
-from rlselect.subset.revs._weighing import weigh_few
+from rlselect.subset.revs._weighing import average_evidence, weigh_few
 from rlselect.subset.revs.evidence import (
     PROPER_SHAPES,
     SHAPES,
@@ -139,12 +138,6 @@ def _rival(walker: Walker, likely: NDArray[np.bool_]) -> Walker:
     return rival
 
 
-def _averaged(table: NDArray[Any], slabs: NDArray[Any]) -> float:
-    """Log evidence averaged over the priors; all standard deviations of the effects are equally likely."""
-    spread = 0.5 * np.log(slabs)[:, None]
-    return float(logsumexp(table + spread) - logsumexp(spread) - np.log(table.shape[1]))
-
-
 def _settle(rival: Walker, plan: WalkPlan) -> None:
     for _ in range(3):
         tune_prior(rival, shapes=len(SHAPES))
@@ -163,7 +156,7 @@ def _standing(walker: Walker, found: WalkResult) -> float:
         return -np.inf
     state = cast(TunableState, walker.state.copy())
     state.reset(likely)
-    return _averaged(state.evidence_table(PROPER_SHAPES), state.slabs())
+    return average_evidence(state.evidence_table(PROPER_SHAPES), state.slabs())
 
 
 def _judged(

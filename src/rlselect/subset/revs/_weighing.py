@@ -15,6 +15,12 @@ from rlselect.subset.revs.evidence import SHAPES, GlmSubset
 Floats = NDArray[np.float64]
 
 
+def average_evidence(table: Floats, slabs: Floats) -> float:
+    """Log evidence averaged over slabs and shapes; all standard deviations of effects are equally likely."""
+    spread = 0.5 * np.log(slabs)[:, None]
+    return float(logsumexp(table + spread) - logsumexp(spread) - np.log(table.shape[1]))
+
+
 @dataclass(frozen=True)
 class WeighPlan:
     """How many subsets are weighed.
@@ -52,15 +58,15 @@ class Weighed:
     rewards: dict[bytes, Floats] = field(default_factory=dict)
 
     def weigh(self, mask: NDArray[np.bool_]) -> float:
-        """Log posterior of a subset; all standard deviations of the effects are equally likely."""
+        """Log posterior of a subset, over effects that are spread to zero and effects that are alike."""
         key = subset_key(mask)
         if key not in self.posterior:
             state, prior = cast(GlmSubset, self.walker.state), self.walker.prior
-            evidence, spread = state.evidence_of(mask, self.slabs), 0.5 * np.log(self.slabs)
+            evidence = state.evidence_of(mask, self.slabs)
             price = sum(map(prior.add, range(int(np.count_nonzero(mask & self.walker.allowed)))))
-            self.posterior[key] = float(logsumexp(evidence + spread) - logsumexp(spread)) + price
+            self.posterior[key] = average_evidence(evidence, self.slabs) + price
             # nothing to read a prior off: one that large effects are likely under, if there are any
-            best = float(self.slabs[int(np.argmax(evidence))])
+            best = float(self.slabs[int(np.argmax(evidence[:, 0]))])
             self.slab[key] = best if (mask & self.walker.allowed).any() else 1.0
         return self.posterior[key]
 

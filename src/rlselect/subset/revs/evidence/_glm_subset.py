@@ -369,9 +369,13 @@ class GlmSubset:
         )
 
     def evidence_of(self, mask: NDArray[np.bool_], slabs: Floats) -> Floats:
-        """Log evidence of any subset for each prior variance of independent effects; rows are `at_once`."""
+        """Log evidence of any subset whose rows are `at_once`, effects tied by nothing: (n_slabs, 2).
+
+        The columns are those of the first two `SHAPES`.
+        """
         columns = [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
-        return evidence_under(self._fitted_rows(columns), self._likelihood, slabs, float(self._coef[0]))
+        rows, start = self._fitted_rows(columns), float(self._coef[0])
+        return evidence_under(rows, self._likelihood, slabs, start, ~self._in_block[columns])
 
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares.

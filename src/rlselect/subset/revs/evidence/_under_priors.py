@@ -33,9 +33,9 @@ class FittedRows(NamedTuple):
 
 
 def evidence_under(
-    rows: FittedRows, likelihood: tuple[str, float], slabs: Floats, intercept: float
+    rows: FittedRows, likelihood: tuple[str, float], slabs: Floats, intercept: float, free: NDArray[np.bool_]
 ) -> Floats:
-    """Laplace log evidence of a model for each prior variance of its independent coefficients.
+    """Laplace log evidence of a model for each prior variance of its coefficients, plain and alike.
 
     Parameters
     ----------
@@ -47,10 +47,13 @@ def evidence_under(
         The variances.
     intercept : float
         First guess of the intercept, whose prior is flat.
+    free : bool array of shape (k - 1,)
+        Coefficients that may be alike: not those of larger units.
 
     Returns
     -------
-    array of shape (m,)
+    array of shape (m, 2)
+        Of effects that are spread to zero, and of those that are alike.
     """
     k = len(rows.columns)
     precision = np.zeros((len(slabs), k))
@@ -62,7 +65,10 @@ def evidence_under(
     point = problem.evaluate(coef)
     hessian = problem.direction(coef, point).hessian
     determinants = np.linalg.slogdet(hessian)[1] + (k - 1) * np.log(slabs)
-    return np.asarray(-point.loss - 0.5 * determinants)
+    plain = -point.loss - 0.5 * determinants
+    variance = np.diagonal(np.linalg.inv(hessian), axis1=1, axis2=2)
+    alike = np.log((coef**2 + variance)[:, 1:][:, free] / slabs[:, None]).sum(axis=1)
+    return np.column_stack([plain, plain + alike])
 
 
 def _problem(rows: FittedRows, likelihood: tuple[str, float], precision: Floats) -> NewtonProblem:

@@ -178,5 +178,6 @@ def test_a_rule_names_each_column_once():
     assert _conditions([(red, True), (blue, False)]) == ["hue is blue"]
     assert _conditions([(red, True), (blue, True)]) == ["hue is not red", "hue is not blue"]
     # of two labels, the other one has a name
-    told = offer_splits([HistoryColumn("smoker", "category", ("no", "yes"))], [0], np.array([[0.0], [1.0]]), 2)
+    smoker = HistoryColumn("smoker", "category", ("no", "yes"))
+    told = offer_splits([smoker], [0], np.array([[0.0], [1.0]]), 2)
     assert [split.sides() for split in told] == [("smoker is no", "smoker is yes")]

@@ -418,7 +418,7 @@ class RiskRFE(ReportedElimination):
         n_groups = units.units.n_units
         halves = data.halves(rng) if self.stopping == "held-out" else None
         one_curve = needs_one_curve(self.stopping)
-        ways = len(plan.alternatives(data, halves, one_curve)) if self.estimator is None else 1
+        ways = 1 if self.estimator is not None else len(plan.alternatives(data, halves, one_curve))
         clock = fit_clock(self.time_budget, ways * n_groups, progress.begin(min(PARTS, ways * n_groups)))
         if not loss.classifies and self.fit_intercept and np.ptp(data.y) <= 1e-12 * np.abs(data.y).max():
             self._keep_choice(choose_nothing(units), units)

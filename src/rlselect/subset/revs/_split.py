@@ -102,7 +102,7 @@ def rows_in_time(problem: Problem, seconds: float | None, rng: np.random.Generat
     if room < _FEWEST and problem.belonging.codes is None:
         warnings.warn(
             f"time_budget={seconds:g} is too short for a likelihood of {table.n_rows} rows in order with "
-            f"{predictors} predictors: rows are taken as independent of each other, which makes small effects "
+            f"{predictors} predictors: rows are taken as independent of each other, which makes effects "
             "look surer than they are. Give more time, or fewer columns.",
             UserWarning,
             stacklevel=user_level(),

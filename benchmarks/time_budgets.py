@@ -108,36 +108,35 @@ def clusters(n: int, p: int, times: bool = False) -> dict[str, Any]:
     return {"X": X, "y": target, "groups": np.arange(n) // 5}
 
 
-def many_classes(n: int, p: int) -> tuple[Any, np.ndarray]:
-    """Twenty classes, equally many of each, in the order of what three columns add up to."""
+def many_classes(n: int, p: int, count: int = 20) -> tuple[Any, np.ndarray]:
+    """Many classes, equally many of each, in the order of what three columns add up to."""
     X, y = numbers(n, p)
-    return X, np.array([f"c{k}" for k in range(20)])[np.argsort(np.argsort(y)) * 20 // n]
+    return X, np.array([f"c{k}" for k in range(count)])[np.argsort(np.argsort(y)) * count // n]
 
 
-def trial(n: int, p: int) -> TrialData:
-    """Two stages; the third column decides at both."""
+def trial(n: int, p: int, n_stages: int = 2, arms: int = 2, doses: bool = False) -> TrialData:
+    """Stages with some arms, or doses from -1 to 1; the third column decides at all of them."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, p))
     table = {f"x{j}": X[:, j] for j in range(p)}
     stages = []
-    for stage in (1, 2):
-        action = rng.integers(0, 2, n)
-        table |= {
-            f"A{stage}": action,
-            f"R{stage}": X[:, 0] + (2 * action - 1) * X[:, 2] + rng.standard_normal(n),
-        }
+    for stage in range(1, n_stages + 1):
+        action = rng.uniform(-1, 1, n) if doses else rng.integers(0, arms, n)
+        pull = action if doses else 2 * action / (arms - 1) - 1
+        table |= {f"A{stage}": action, f"R{stage}": X[:, 0] + pull * X[:, 2] + rng.standard_normal(n)}
         stages.append(
             {
                 "history": [f"x{j}" for j in range(p)] if stage == 1 else [],
                 "action": f"A{stage}",
                 "reward": f"R{stage}",
             }
+            | ({"action_type": "dose"} if doses else {})
         )
     return TrialData.from_wide(table, stages)
 
 
-def visits(n: int, times: int, p: int) -> dict[str, Any]:
-    """Subjects that are seen at all times."""
+def visits(n: int, times: int, p: int, apart: float = 0.0) -> dict[str, Any]:
+    """Subjects that are seen at all times, or so far around them."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n * times, p))
     y = rng.random(n * times) < 1 / (1 + np.exp(-X[:, 0]))
@@ -145,7 +144,7 @@ def visits(n: int, times: int, p: int) -> dict[str, Any]:
         "data": X,
         "y": y.astype(float),
         "id": np.repeat(np.arange(n), times),
-        "time": np.tile(np.arange(times), n),
+        "time": np.tile(np.arange(times), n) + apart * rng.uniform(-1.0, 1.0, n * times),
     }
 
 
@@ -164,6 +163,12 @@ def problems() -> Iterator[Problem]:
     yield "REVS, clusters", "20000 x 50", seeded(REVS), lambda: clusters(20_000, 50)
     yield "REVS, twenty classes", "5000 x 100", seeded(REVS), lambda: many_classes(5000, 100)
     yield "REVS, clusters of times", "4000 x 500", seeded(REVS), lambda: clusters(4000, 500, times=True)
+    yield (
+        "REVS, series of fifteen classes",
+        "696 x 1429",
+        seeded(REVS, time_ordered=True),
+        lambda: many_classes(696, 1429, 15),
+    )
     yield "REVS.paper", "tall 20000 x 200", seeded(REVS.paper), lambda: numbers(20_000, 200)
     acp = ActorCriticPredictor
     yield "ACP", "tall 50000 x 100", seeded(acp), lambda: numbers(50_000, 100)
@@ -174,6 +179,7 @@ def problems() -> Iterator[Problem]:
     yield "ACP, forest", "1000 x 30", seeded(acp, predictor=forest), lambda: products(1000, 30)
     yield "ACP, kernel", "2000 x 60", seeded(acp, predictor="kernel"), lambda: products(2000, 60)
     yield "ACP, network", "classes, 20000 x 15", seeded(acp, predictor="network"), lambda: classes(20_000, 15)
+    yield "ACP, network", "tall 73508 x 27", seeded(acp, predictor="network"), lambda: products(73_508, 27)
     yield "ACP.paper", "2000 x 60", seeded(acp.paper, predictor="network"), lambda: products(2000, 60)
     yield "RiskRFE", "2000 x 30", seeded(RiskRFE), lambda: products(2000, 30)
     yield "RiskRFE", "wide 300 x 2000", seeded(RiskRFE), lambda: numbers(300, 2000)
@@ -212,6 +218,24 @@ def problems() -> Iterator[Problem]:
         yield kind.__name__, "1000 x 40, two stages", seeded(kind), lambda: (trial(1000, 40),)
         yield kind.__name__, "7000 x 50, two stages", seeded(kind), lambda: (trial(7000, 50),)
     yield "QLearning", "50000 x 50, two stages", seeded(QLearning), lambda: (trial(50_000, 50),)
+    yield (
+        "AdvantageLearning, rfe-test",
+        "127 x 162, three stages of five arms",
+        seeded(AdvantageLearning, model="anova", selection="rfe-test"),
+        lambda: (trial(127, 162, 3, 5),),
+    )
+    yield (
+        "QLearning, doses",
+        "25440 x 15, two stages",
+        seeded(QLearning, model="anova", selection="rfe-vpred"),
+        lambda: (trial(25_440, 15, doses=True),),
+    )
+    yield (
+        "QLearning, doses",
+        "695 x 56, three stages",
+        seeded(QLearning, model="anova", selection="rfe-vpred"),
+        lambda: (trial(695, 56, 3, doses=True),),
+    )
     trees = seeded(QLearning, model="trees")
     yield "QLearning, trees", "20000 x 15, two stages", trees, lambda: (trial(20_000, 15),)
     yield "QLearning", "20000 x 15, two stages", seeded(QLearning), lambda: (trial(20_000, 15),)
@@ -221,6 +245,15 @@ def problems() -> Iterator[Problem]:
         lambda budget: TemporalProcessRegression(link="logit", bandwidth="cv", time_budget=budget),
         lambda: visits(1000, 40, 10),
     )
+    for n, times, p in ((5561, 210, 4), (2801, 119, 15)):
+        yield (
+            "TemporalProcessRegression, local visits",
+            f"{n} subjects, {times} times, {p} columns",
+            lambda budget, width=0.1 * times: TemporalProcessRegression(
+                link="logit", visits="local", grid=40, bandwidth=width, time_budget=budget
+            ),
+            lambda n=n, times=times, p=p: visits(n, times, p, 0.4),
+        )
 
 
 def quality(fitted: Any) -> float | None:

@@ -50,9 +50,9 @@ def test_trees_are_grown_in_haste_when_time_runs_out_among_them(learner, monkeyp
     monkeypatch.undo()
     with Clock(0.0):
         assert str(learner.policy_tree(1, random_state=0)).startswith("stage 1: rest if x <= 10.")
-        assert len(rows_in_time(np.arange(200), [None] * 9000)) == 2
-        assert len(rows_in_time(np.arange(200), [])) == 200
-    assert len(rows_in_time(np.arange(200), [None] * 9000)) == 200
+        assert len(rows_in_time(np.arange(200), [None] * 9000, 2)) == 2
+        assert len(rows_in_time(np.arange(200), [], 2)) == 200
+    assert len(rows_in_time(np.arange(200), [None] * 9000, 1)) == 200
 
 
 def test_the_rule_is_found_and_is_a_regime(learner, trial):
@@ -178,5 +178,6 @@ def test_a_rule_names_each_column_once():
     assert _conditions([(red, True), (blue, False)]) == ["hue is blue"]
     assert _conditions([(red, True), (blue, True)]) == ["hue is not red", "hue is not blue"]
     # of two labels, the other one has a name
-    told = offer_splits([HistoryColumn("smoker", "category", ("no", "yes"))], [0], np.array([[0.0], [1.0]]))
+    smoker = HistoryColumn("smoker", "category", ("no", "yes"))
+    told = offer_splits([smoker], [0], np.array([[0.0], [1.0]]), 2)
     assert [split.sides() for split in told] == [("smoker is no", "smoker is yes")]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import OutOfTime, time_is_up, while_time
+from rlselect._clock import OutOfTime, present_clock, time_is_up, while_time
 from rlselect.machines._elimination import TunableProblem
 
 __all__ = ["Tuner"]
@@ -141,23 +141,38 @@ class Tuner:
         if len(rows) * len(columns) == 1:
             self.place = (rows[0], columns[0])
             return -np.inf
-        best = (np.inf, rows[len(rows) // 2], columns[0])
-        for column in while_time(columns):
+        found: dict[tuple[int, int], float] = {}
+        near, nearest = self._in_order(rows, 0), self._in_order(columns, 1)
+        for column in while_time(nearest):
             if column in known:
-                risks = known[column][rows.start : rows.stop]
+                risks, asked = known[column], list(range(len(self.lams)))
             else:
+                asked = near
                 try:
-                    risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+                    risks = problem.risk_at(self.lams[asked], self._width(column, problem))
                 except OutOfTime:  # what is known by now has to do
                     break
             if len(risks) == len(self.lams):
-                known[column] = risks
+                known[column] = [risk for _, risk in sorted(zip(asked, risks, strict=True))]
             # out of time, the last ones are not known
-            for row, risk in zip(rows, risks, strict=False):
-                if risk < best[0] * (1.0 - 1e-9):
-                    best = (risk, row, column)
+            found |= {(row, column): risk for row, risk in zip(asked, risks, strict=False)}
+        best = (np.inf, *(self.place or (rows[len(rows) // 2], columns[0])))
+        for column in columns:
+            for row in rows:
+                if found.get((row, column), np.inf) < best[0] * (1.0 - 1e-9):
+                    best = (found[row, column], row, column)
         self.place = (best[1], best[2])
         return best[0]
+
+    def _in_order(self, places: range, axis: int) -> list[int]:
+        """Places of a grid as they are tried: with a time budget the last choice comes first.
+
+        A search that is cut off would choose among its beginning alone otherwise.
+        """
+        if self.place is None or present_clock().left is None:
+            return list(places)
+        last = self.place[axis]
+        return sorted(places, key=lambda place: abs(place - last))
 
     def again(self, problem: TunableProblem) -> None:
         """Choose anew near the last choice."""

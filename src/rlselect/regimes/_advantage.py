@@ -13,7 +13,7 @@ from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
 from rlselect.machines import KernelState
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
-from rlselect.regimes._column_machine import ColumnMachine
+from rlselect.regimes._column_machine import ColumnMachine, columns_of
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import q_functions
@@ -220,11 +220,19 @@ def _without_main_effect(
     """Response less its leave-one-out prediction from the history; by lines where no time would be left."""
     alone, left = X.copy(), present_clock().left
     alone[:, encoder.action] = 0.0
-    if left is not None and seconds_for(_MAIN_EFFECT * float(len(y)) ** 3) > left:
-        with undisturbed():
-            lines = ColumnMachine(encoder, alone, y, weights, "linear").make_problem()
-            lines.refresh()
-        return lines.residuals
-    problem = StageMachine(encoder, alone, y, weights, "anova").make_problem()
+    if left is None or seconds_for(_MAIN_EFFECT * float(len(y)) ** 3) <= left:
+        return _left_out(StageMachine(encoder, alone, y, weights, "anova"))
+    with undisturbed():
+        if columns_of(encoder, "linear") > len(y):
+            return _left_out(StageMachine(encoder, alone, y, weights, "linear"))
+        lines = ColumnMachine(encoder, alone, y, weights, "linear").make_problem()
+        lines.refresh()
+    return lines.residuals
+
+
+def _left_out(machine: StageMachine) -> np.ndarray:
+    """Leave-one-out residuals of a machine on all groups."""
+    problem = machine.make_problem()
     problem.refresh()
-    return loo_residuals(problem.coefficients[:, 0], problem.inverse.diagonal(), problem.ridge, weights)
+    coefficients = problem.coefficients[:, 0]
+    return loo_residuals(coefficients, problem.inverse.diagonal(), problem.ridge, machine.weights)

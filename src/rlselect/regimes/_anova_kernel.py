@@ -11,7 +11,7 @@ action deletes its interactions as well.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -244,15 +244,21 @@ class ActionAnovaState:
 
     def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
         """Kernel between new rows and the training rows on some groups."""
-        codes = Z[:, self.action] @ self.codes.T
-        smooth, others = self._cross_parts(Z, groups)
-        if not self.contrast_only:
-            return codes + smooth * (1.0 + codes + others) + others * (1.0 + codes)
-        contrast = codes + (smooth + others) * codes
-        if not self.main:
-            return contrast
-        smooth, others = self._cross_parts(Z, range(len(self.groups)))
-        return contrast + smooth * (1.0 + others) + others
+        return next(self.cross_each([Z], groups))
+
+    def cross_each(self, each: Sequence[np.ndarray], groups: Sequence[int]) -> Iterator[np.ndarray]:
+        """As `cross`, of the same new rows under several actions: what is no action is worked out once."""
+        smooth, others = self._cross_parts(each[0], groups)
+        if self.contrast_only and self.main:
+            whole, past = self._cross_parts(each[0], range(len(self.groups)))
+            main = whole * (1.0 + past)
+        for Z in each:
+            codes = Z[:, self.action] @ self.codes.T
+            if not self.contrast_only:
+                yield codes + smooth * (1.0 + codes + others) + others * (1.0 + codes)
+                continue
+            contrast = codes + (smooth + others) * codes
+            yield contrast + main + past if self.main else contrast
 
     def _cross_parts(self, Z: np.ndarray, groups: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         smooth, others = np.zeros((len(Z), len(self.X))), np.zeros((len(Z), len(self.X)))

@@ -191,9 +191,10 @@ class _Growth:
             rows: np.ndarray, scores: np.ndarray, fitted: np.ndarray, columns: Sequence[str]
         ) -> StageTree:
             self.before_each()
-            offered = offer_splits(stage.columns, [names.index(name) for name in columns], history)
+            n_actions = scores.shape[1]
+            offered = offer_splits(stage.columns, [names.index(name) for name in columns], history, n_actions)
             steady = own * _steadied(scores, fitted)
-            some = rows_in_time(np.flatnonzero(rows), offered)
+            some = rows_in_time(np.flatnonzero(rows), offered, n_actions)
             return learn_stage_tree(t + 1, stage.frame(), history[some], steady[some], offered, self.depth)
 
         return learn

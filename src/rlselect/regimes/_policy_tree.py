@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rlselect._clock import time_is_up
+from rlselect._clock import present_clock, time_is_up
+from rlselect._limits import seconds_for
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._history import read_history
 from rlselect.regimes._stage_names import find_stage
@@ -19,7 +20,12 @@ from rlselect.regimes._trial import TrialData
 __all__ = ["PolicyTree", "StageTree", "TreeSplit", "learn_stage_tree", "offer_splits", "rows_in_time"]
 
 # cuts of a column, and of all columns together; where time is up, pairs of cuts that are priced, times rows
-_CUTS, _ALL_CUTS, _HASTY_PAIRS = 31, 900, 9e7
+# and actions
+_CUTS, _ALL_CUTS, _HASTY_PAIRS = 31, 900, 1.8e8
+# operations of a pair of cuts and an action beside the two of each row
+_OF_A_PAIR = 200.0
+# a tree that takes more than this share of what is left is learnt in haste: others follow
+_LONG = 0.1
 
 
 @dataclass(frozen=True)
@@ -89,12 +95,14 @@ def _conditions(path: Sequence[Answer]) -> list[str]:
 
 
 def offer_splits(
-    columns: Sequence[HistoryColumn], places: Sequence[int], history: np.ndarray
+    columns: Sequence[HistoryColumn], places: Sequence[int], history: np.ndarray, n_actions: int
 ) -> list[TreeSplit]:
     """Questions about some columns of a history; thresholds are numbers as they will be written."""
     found = []
-    hasty = int(math.sqrt(_HASTY_PAIRS / max(1, len(history))))
-    most = min(hasty, _ALL_CUTS) if time_is_up() else _ALL_CUTS
+    size = max(1, len(history)) * n_actions
+    few = int(math.sqrt(_HASTY_PAIRS / size))
+    hasty = _in_haste(len(history), min(_ALL_CUTS, _CUTS * len(places)), n_actions)
+    most = min(few, _ALL_CUTS) if hasty else _ALL_CUTS
     cuts = max(3, min(_CUTS, most // max(1, len(places))))
     for j in places:
         column, values = columns[j], history[:, j]
@@ -116,11 +124,19 @@ def offer_splits(
     return found
 
 
-def rows_in_time(rows: np.ndarray, splits: Sequence[TreeSplit]) -> np.ndarray:
-    """The rows to learn a tree from: all, or where time is up so many that their pairs of cuts are priced."""
-    if not time_is_up():
+def rows_in_time(rows: np.ndarray, splits: Sequence[TreeSplit], n_actions: int) -> np.ndarray:
+    """The rows to learn a tree from: all, or in haste so many that their pairs of cuts are priced."""
+    if not _in_haste(len(rows), len(splits), n_actions):
         return rows
-    return rows[:: math.ceil(len(rows) * max(1, len(splits)) ** 2 / _HASTY_PAIRS) or 1]
+    return rows[:: math.ceil(len(rows) * n_actions * max(1, len(splits)) ** 2 / _HASTY_PAIRS) or 1]
+
+
+def _in_haste(n_rows: int, n_splits: int, n_actions: int) -> bool:
+    """Whether time is up, or trees of this size would take too much of what is left."""
+    left = present_clock().left
+    if time_is_up() or left is None:
+        return time_is_up()
+    return seconds_for((2.0 * n_rows + _OF_A_PAIR) * n_actions * float(n_splits) ** 2) > _LONG * left
 
 
 @dataclass(frozen=True)

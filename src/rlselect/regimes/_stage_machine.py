@@ -315,6 +315,11 @@ class StageMachine:
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Q-function of rows of a history under each action: (m, K) array."""
         each = list(self.encoder.each_action(history))
+        state = getattr(self, "state", None)
+        if self.uses_kernel and isinstance(state, ActionAnovaState):
+            kernels = state.cross_each(each, self.groups)
+            fitted = [self._limited(kernel @ self.coefficients + self.intercept) for kernel in kernels]
+            return np.column_stack(fitted)
         if self.uses_kernel:
             return np.column_stack([self.predict(X) for X in each])
         # a forest takes as long for few rows as for many

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import present_clock
 from rlselect._limits import require_memory, seconds_for
 from rlselect.data import Columns, Distinct
 from rlselect.temporal._coding import coding_of, plain_coding
 from rlselect.temporal._dropout import Dropout, fit_dropout, history_block, is_names
 from rlselect.temporal._formula import ModelRows, model_rows, term_name
+from rlselect.temporal._in_time import subjects_in_time
 from rlselect.temporal._visits import PlacedRows, Schedule, only_used, place_rows
 
 Array = NDArray[np.float64]
@@ -47,6 +49,7 @@ class ProcessDesign:
         visits count by their nearness; None elsewhere
     ends : times between which curves are told, as numbers: the outer edges of bins; None for the first time
         and the last
+    n_given : how many subjects there were, where time was too short for all of them; None else
     """
 
     x: Array
@@ -67,6 +70,7 @@ class ProcessDesign:
     dropout: Dropout | None = None
     distance: Array | None = None
     ends: tuple[float, float] | None = None
+    n_given: int | None = None
 
     def n_effective(self, w: Array | None = None) -> Array:
         """Independent units of equal weight with as much information as those at each time, (times,)."""
@@ -222,13 +226,21 @@ def build_design(formula: str | None, long: LongData, schedule: Schedule) -> Pro
         usable = usable & ~np.isnan(offset)
     groups = None if long.cluster is None else columns.distinct(long.cluster, "cluster")
     part = model_rows(formula, columns, y, usable, long.named())
+    given = len(subjects.values)
+    part, subjects = subjects_in_time(part, schedule, subjects, moments, present_clock().left)
     counted = np.ones(len(part.rows)) if weight is None else weight[part.rows]
     placed = only_used(place_rows(schedule, part.rows, counted, subjects, moments))
     design = _dense(part, placed, subjects.values, None if offset is None else offset[part.rows])
     if long.dropout is not None:
         design = _with_dropout(design, long, columns, part, placed)
+    if len(subjects.values) < given:
+        design = replace(design, n_given=given)
     if groups is not None:
-        return _clustered(design, _clusters(groups, subjects), len(groups.values), placed.owner)
+        of_subject, n_clusters = _clusters(groups, subjects), len(groups.values)
+        if len(subjects.values) < given:
+            own, of_subject = np.unique(of_subject, return_inverse=True)
+            n_clusters = len(own)
+        return _clustered(design, of_subject, n_clusters, placed.owner)
     if placed.owner is None:
         return design
     return replace(design, clusters=placed.owner, n_clusters=len(subjects.values))
@@ -279,10 +291,12 @@ def _clustered(
 def _clusters(groups: Distinct, subjects: Distinct) -> NDArray[np.intp]:
     """The cluster of each subject."""
     of_subject = np.zeros(len(subjects.values), dtype=np.intp)
-    of_subject[subjects.positions] = groups.positions
-    changed = of_subject[subjects.positions] != groups.positions
+    mine = subjects.positions >= 0
+    places, own = subjects.positions[mine], groups.positions[mine]
+    of_subject[places] = own
+    changed = of_subject[places] != own
     if changed.any():
-        who = subjects.values[subjects.positions[changed][0]]
+        who = subjects.values[places[changed][0]]
         raise ValueError(f"Subject {who!s} is in more than one cluster; a subject's cluster must not change.")
     return of_subject
 

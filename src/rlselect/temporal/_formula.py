@@ -35,6 +35,11 @@ class ModelRows:
     spec: Any = field(default=None, repr=False)
     text: frozenset[str] = frozenset()
 
+    def only(self, mine: NDArray[np.bool_]) -> "ModelRows":
+        """Some of the rows."""
+        blocks = partial(_some_of, self.blocks, self.rows, mine)
+        return replace(self, rows=self.rows[mine], y=self.y[mine], blocks=blocks)
+
     def covariates(self) -> Iterator[tuple[slice, Array]]:
         """Covariates (rows, p) of one stretch of `rows` after the other."""
         first = 0
@@ -93,6 +98,17 @@ def _checked(part: ModelRows) -> ModelRows:
 
 def _again(block: tuple[Array, Array], rows: Places) -> Iterator[tuple[Array, Array]]:
     yield block
+
+
+def _some_of(
+    blocks: Blocks, every: Places, mine: NDArray[np.bool_], rows: Places
+) -> Iterator[tuple[Array, Array]]:
+    """Of blocks of every row those of some."""
+    first = 0
+    for y, x in blocks(every):
+        here = mine[first : first + len(y)]
+        yield y[here], x[here]
+        first += len(y)
 
 
 def _of_stretch(rows: Places, first: int, size: int) -> Places:

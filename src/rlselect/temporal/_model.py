@@ -89,7 +89,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
     time_budget : float, optional
         Seconds after which the search of ``bandwidth="cv"`` stops: the folds done choose, or the times
-        where there is none. A budget that is too short for the curves themselves is refused.
+        where there is none. With ``visits="local"`` a budget that is too short for the curves themselves
+        leaves a random sample of the subjects, as large as there is time for; elsewhere it is refused.
     n_jobs : int, optional
         Folds of ``bandwidth="cv"``, and parcels of 50 refits of ``bands(resample="refit")``, at a time; see
         joblib. None leaves it to `joblib.parallel_config`. The answer does not depend on it.
@@ -111,7 +112,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         bandwidth, empty when nothing was searched.
     stop_reason_ : str
         Why that search ended: "all candidates", "interrupted", "callback" (then the folds done decide), or
-        "nothing to choose from".
+        "nothing to choose from"; or, after "time budget", how many of the subjects the curves are from.
     variance_ : str
         The working variance that was used.
     dropout_coef_ : data series
@@ -306,9 +307,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             refuse_unused(self, ["n_splines"], "a bandwidth", "smooth by one of them")
         self.variance_ = USUAL_VARIANCE[self.link] if self.variance == "auto" else self.variance
         equations = Equations(self.link, self.variance_, self._constant_names())
-        design = read(self._schedule())
-        check_response(design, self.link, self.variance_)
         with fit_clock(self.time_budget):
+            design = read(self._schedule())
+            check_response(design, self.link, self.variance_)
             design.refuse_long(self.time_budget)
             raw = equations.solve(design)
             _refuse_all_flagged(raw)
@@ -316,6 +317,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             splines = None
             if self.n_splines is not None:
                 splines = fit_splines(design, equations, raw, self.n_splines)
+        if design.n_given is not None:
+            self.stop_reason_ = f"time budget, {len(design.subjects)} of {design.n_given} subjects"
         self._keep(FittedCurves(design, equations, raw, time_name, window, splines))
 
     def _schedule(self) -> Schedule:

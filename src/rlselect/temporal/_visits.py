@@ -129,7 +129,7 @@ def place_rows(
     return place(schedule, rows, weight, subjects, moments)
 
 
-def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
+def make_grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
     """The grid in the kind of the data's times."""
     given, times = schedule.grid, moments.values
     if given is None:
@@ -167,7 +167,7 @@ def _carried(
     A row that is not complete or not available ends what was carried, until the next complete one.
     """
     refuse_repeated_pairs(subjects, moments, np.arange(len(subjects.positions)), "time")
-    grid = moments.values if schedule.grid is None else _grid(schedule, moments, 1)
+    grid = moments.values if schedule.grid is None else make_grid(schedule, moments, 1)
     clock, own = to_clock(grid), to_clock(moments.values)[moments.positions]
     complete = np.full(len(own), -1, dtype=np.intp)
     complete[rows] = np.arange(len(rows))
@@ -206,7 +206,7 @@ def _binned(
     schedule: Schedule, rows: Places, weight: Array, subjects: Distinct, moments: Distinct
 ) -> PlacedRows:
     """One row per subject and bin, by the rule for several; bins hold their left edge, the last one both."""
-    edges = _grid(schedule, moments, 1 if isinstance(schedule.grid, int) else 2)
+    edges = make_grid(schedule, moments, 1 if isinstance(schedule.grid, int) else 2)
     middle = edges[:-1] + (edges[1:] - edges[:-1]) / 2
     clock, sides = to_clock(middle), to_clock(edges)
     own = to_clock(moments.values)[moments.positions[rows]]
@@ -242,7 +242,7 @@ def _local(
     """Every row at every grid time in reach, weighted by its nearness; units are visits of subjects."""
     assert schedule.nearness is not None
     refuse_repeated_pairs(subjects, moments, rows, "time")
-    grid = _grid(schedule, moments, 1)
+    grid = make_grid(schedule, moments, 1)
     clock, own = to_clock(grid), to_clock(moments.values)[moments.positions[rows]]
     near = schedule.nearness(clock[:, None] - own[None, :])
     who = subjects.positions[rows]

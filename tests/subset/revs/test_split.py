@@ -114,3 +114,15 @@ def test_intervals_of_the_split_cover_and_those_of_the_refit_do_not():
     share = {name: np.mean(hits) for name, hits in covered.items()}
     assert 0.92 < share["split"] < 0.99
     assert share["refit"] < share["split"] - 0.03
+
+
+def test_a_series_that_time_is_too_short_for_is_taken_row_by_row(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = np.array(list("abc"))[np.digitize(2.0 * X[:, 0] + rng.normal(size=300), [-1.0, 1.0])]
+    monkeypatch.setattr("rlselect.subset.revs._split.slower_here", lambda: 1e9)
+    with pytest.warns(UserWarning, match="rows are taken as independent"):
+        fit = REVS(time_ordered=True, time_budget=20.0, random_state=0).fit(X, y)
+    assert fit.stop_reason_ == "time budget, rows taken as independent"
+    assert fit.support_[0]
+    assert "independent" in str(fit.summary())

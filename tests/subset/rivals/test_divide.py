@@ -124,3 +124,11 @@ def test_the_summary_names_the_selected():
 def test_a_target_is_needed():
     with pytest.raises(ValueError, match="requires y"):
         DivideAndConquer(Lasso(), n_folds=2).fit(DATA.X)
+
+
+def test_a_fold_that_says_nothing_is_refused_by_name():
+    X, y = DATA.X[:60, :4], np.array(["a"] * 55 + ["b"] * 5)
+    with pytest.raises(ValueError, match=r"a fold of 6 rows, in which y is always 'a' .*smaller n_folds"):
+        DivideAndConquer(LogisticRegression(), n_folds=10, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="y has only one class"):
+        DivideAndConquer(LogisticRegression(), n_folds=2).fit(X, np.repeat("a", 60))

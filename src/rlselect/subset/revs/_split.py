@@ -1,11 +1,13 @@
 """Rows that take no part in a selection, so that what they say of it is honest."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._compat import user_level
 from rlselect._limits import slower_here
 from rlselect.data import Table, require_rows
 from rlselect.subset.revs._dependent_fit import dependent_fit
@@ -82,13 +84,14 @@ def rows_in_time(problem: Problem, seconds: float | None, rng: np.random.Generat
     """The problem, or that of some rows where outcomes of rows that belong together take too long for all.
 
     One price of all columns takes a pass over them for every predictor, with what rows share, and nothing can
-    begin without. Clusters stay whole, of a series the first part is taken.
+    begin without. Clusters stay whole, of a series the first part is taken. Where that would be too short to
+    say anything, rows of a series stand for themselves.
 
     Returns
     -------
     Problem
     str
-        How many rows there is time for; nothing where it is all of them.
+        How many rows there is time for, or that they stand for themselves; nothing where it is all of them.
     """
     table, kind = problem.table, problem.outcome
     if seconds is None or kind is None or problem.levels is None or not isinstance(table, Table):
@@ -96,6 +99,15 @@ def rows_in_time(problem: Problem, seconds: float | None, rng: np.random.Generat
     predictors = max(kind.n_classes - 1, 1) if kind.family == "multinomial" else 1
     room = seconds / slower_here() / (_SECONDS_A_CELL * table.n_columns * predictors**2)
     count = max(int(room), _FEWEST)
+    if room < _FEWEST and problem.belonging.codes is None:
+        warnings.warn(
+            f"time_budget={seconds:g} is too short for a likelihood of {table.n_rows} rows in order with "
+            f"{predictors} predictors: rows are taken as independent of each other, which makes effects "
+            "look surer than they are. Give more time, or fewer columns.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
+        return replace(problem, time_ordered=False), "rows taken as independent"
     if count >= table.n_rows:
         return problem, ""
     rows = np.arange(count)

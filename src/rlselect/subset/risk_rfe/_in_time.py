@@ -11,6 +11,7 @@ from rlselect.machines import fit_clone
 from rlselect.subset.risk_rfe._inputs import RiskData
 from rlselect.subset.risk_rfe._problem import (
     BEGINNING,
+    BEGINNING_BY_STEPS,
     PASSES,
     VALUE,
     Halves,
@@ -38,10 +39,10 @@ def rows_in_time(
     """The rows that there is time for, and how they are divided; parameters are those of `plan_size`."""
     if seconds is None or is_ridge(plan, data, halves):
         return data, halves
-    machines = 1 if data.loss.squared else data.targets.shape[1]
+    cubes = BEGINNING if data.loss.squared else BEGINNING_BY_STEPS * data.targets.shape[1]
 
     def exactly(rows: float) -> float:
-        return seconds_for(BEGINNING * machines * rows**3 + len(data.groups) * VALUE * rows**2)
+        return seconds_for(cubes * rows**3 + len(data.groups) * VALUE * rows**2)
 
     def by_landmarks(rows: float) -> float:
         assert isinstance(n_landmarks, int)

@@ -30,6 +30,7 @@ from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 
 __all__ = [
     "BEGINNING",
+    "BEGINNING_BY_STEPS",
     "PASSES",
     "VALUE",
     "Halves",
@@ -54,8 +55,10 @@ _MATRICES = 12
 # n^3 operations: of a choice of parameters, and per group that leaves, with one column of targets, several of
 # them, and with losses whose machines are found step by step (benchmarks/size_estimates.py)
 _TUNING, _REMOVAL, _REMOVAL_OF_SEVERAL, _REMOVAL_BY_STEPS = 20.0, 14.0, 10.0, 130.0
-# and of what a time budget must have room for, or landmarks take over, or some of the rows
-BEGINNING = 90.0
+# and of what a time budget must have room for, or landmarks take over, or some of the rows: of machines found
+# step by step so much that parameters are chosen and sets of several sizes judged, since many rows with
+# parameters that nobody chose tell less than few
+BEGINNING, BEGINNING_BY_STEPS = 90.0, 900.0
 
 
 @dataclass(frozen=True)

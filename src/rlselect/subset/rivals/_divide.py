@@ -12,7 +12,7 @@ from rlselect._estimator import rank
 from rlselect._options import NONE, number, one_of, whole, with_methods
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, read_units
+from rlselect.data import MISSING_MODES, read_classes, read_units
 from rlselect.report import PathWords
 from rlselect.subset.rivals._any_selector import chosen_columns, copy_selector
 from rlselect.subset.rivals._rival import RivalSelector
@@ -147,6 +147,9 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
                 f"n_folds={self.n_folds} was given with {table.n_rows} rows; it must be at most the number "
                 "of rows."
             )
+        assert table.y is not None
+        if table.y.dtype.kind not in "iuf":
+            read_classes(table.y, given="a y of labels", instead="numbers")
         order = as_generator(self.random_state).permutation(table.n_rows)
         tasks = (
             (copy_selector(self.estimator), *table.take(np.sort(fold))[:3])
@@ -178,5 +181,14 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
 
 def _select(estimator: Any, X: Any, y: Any, weight: Any) -> NDArray[np.bool_]:
     """Fit one fold; which columns it keeps."""
-    estimator.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+    try:
+        estimator.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+    except ValueError as error:
+        # what an estimator says of a fold means nothing to those who gave other rows
+        values = np.unique(y)
+        of = f", in which y is always {values.item()!r}" if len(values) == 1 else ""
+        raise ValueError(
+            f"{type(estimator).__name__} refuses a fold of {len(y)} rows{of} "
+            f"({str(error).rstrip('.')}); use a smaller n_folds, so that folds have more rows."
+        ) from error
     return chosen_columns(estimator, X.shape[1])

@@ -58,6 +58,7 @@ from rlselect.data._task import (
     read_classes,
     read_numbers_or_classes,
     read_task,
+    spread_rows,
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
@@ -135,6 +136,7 @@ __all__ = [
     "say_comma",
     "selectable_units",
     "some_rows",
+    "spread_rows",
     "to_clock",
     "unknown_column",
 ]

@@ -130,3 +130,20 @@ def read_numbers_or_classes(y: NDArray, task: str) -> tuple[NDArray, NDArray | N
         return as_numbers(y, "y"), None
     classes, codes = read_classes(y, given="task='classification'", instead="task='regression'")
     return codes, classes
+
+
+def spread_rows(y: NDArray, count: int, classes: bool) -> NDArray[np.intp]:
+    """About so many rows, spread evenly over the values of y; two of every class at least.
+
+    Examples
+    --------
+    >>> spread_rows(np.array([0, 0, 0, 0, 1, 0]), 2, classes=True).tolist()
+    [0, 1, 4]
+    """
+    order = np.argsort(y, kind="stable")
+    kept = order[np.linspace(0, len(order) - 1, count).round().astype(np.intp)]
+    if classes:
+        _, codes, sizes = np.unique(y[order], return_inverse=True, return_counts=True)
+        place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[codes]
+        kept = np.concatenate([kept, order[place < 2]])
+    return np.unique(kept)

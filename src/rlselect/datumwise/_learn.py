@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import present_clock
 from rlselect._limits import seconds_for, slower_here
+from rlselect.data import spread_rows
 from rlselect.datumwise._encoding import ValueEncoder, make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._learned import Learned, Stop, never
@@ -118,8 +119,7 @@ class CaseTable:
         count = max(int(_CELLS_A_SECOND * max(left, 0.0) / slower_here() / self.X.shape[1]), _MANY_ROWS)
         if count >= n:
             return self
-        order = np.argsort(self.labels, kind="stable")
-        rows = np.sort(order[np.linspace(0, n - 1, count).round().astype(np.intp)])
+        rows = spread_rows(self.labels, count, classes=True)
         return replace(self, X=self.X[rows], labels=self.labels[rows], weights=self.weights[rows])
 
     def screen_for(self, task: LearningTask) -> int | None:

@@ -33,6 +33,16 @@ def test_networks_of_the_paper_keep_to_it():
     assert np.isfinite(fitted.predict(X)).all()
 
 
+@pytest.mark.parametrize("labels", [False, True])
+def test_networks_learn_from_as_many_rows_as_there_is_time_for(labels):
+    X, y = problem(20_000)
+    y = np.where(y > 5.0, "high", "low") if labels else y
+    fitted = ActorCriticPredictor(predictor="network", time_budget=0.3, random_state=0).fit(X, y)
+    rows = int(fitted.stop_reason_.removeprefix("time budget, ").removesuffix(" of 20000 rows"))
+    assert 1000 <= rows < 20_000
+    assert len(np.unique(fitted.predict(X[:2000]))) == 2 or not labels
+
+
 def test_a_kernel_on_all_rows_is_refused_where_it_does_not_fit():
     n = 400_000
     X, y = np.zeros((n, 2)), np.arange(n) % 7.0

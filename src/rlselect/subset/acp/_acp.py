@@ -108,7 +108,8 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         Where networks are trained: "cpu" with NumPy, "torch" with torch on the CPU, or any other device of
         torch such as "cuda". Other predictors stay on the CPU.
     time_budget : float, optional
-        Seconds after which the search stops with what it has found.
+        Seconds after which the search stops with what it has found. Networks then learn from as many rows as
+        there is time for.
     transform_as : {"columns", "design"}, default="columns"
         Whether `transform` returns the selected columns as they are, or their design: numbers, with
         indicators for text.
@@ -144,7 +145,8 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     n_iter_ : int
         Iterations of the actor that led to the answer.
     stop_reason_ : str
-        "converged", "max iterations", "time budget", "interrupted", "callback" or "nothing to choose from".
+        "converged", "max iterations", "time budget" (with the rows that networks had time for, where not
+        all), "interrupted", "callback" or "nothing to choose from".
     task_ : str
     classes_ : array
         Labels, for classification.
@@ -329,8 +331,11 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
             one_thread(),
             fit_clock(self.time_budget, self.max_iter, progress.begin(PARTS)) as clock,
         ):
-            found = self._search(inputs, rng, clock, effort)
-            self._keep(table.encoder, inputs, task, found, effort)
+            some = inputs.in_time(clock.left) if self.predictor == "network" else inputs
+            found = self._search(some, rng, clock, effort)
+            self._keep(table.encoder, some, task, found, effort)
+        if len(some.X) < table.n_rows and clock.reason not in ("interrupted", "callback"):
+            self.stop_reason_ = f"time budget, {len(some.X)} of {table.n_rows} rows"
         warn_if_interrupted(found.stop_reason, name, f"{len(effort.history)} iterations")
         self._n_rows = table.n_rows
 

@@ -1,6 +1,6 @@
 """From a user's table to standardised columns, units and a target, and the options' checks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,15 @@ from rlselect.data import (
     read_numbers_or_classes,
     read_units,
     selectable_units,
+    spread_rows,
 )
 from rlselect.kernels import standardise
-from rlselect.subset.acp.masked import Target, make_target
+from rlselect.subset.acp.masked import Target, make_target, row_seconds
 
 Array = NDArray[np.float64]
+
+# of a time budget, for one network of all columns; rows that it learns from in any case
+_FOR_ONE, _FEWEST = 0.02, 1000
 
 
 @dataclass
@@ -55,6 +59,18 @@ class Inputs:
     def to_features(self, values: NDArray, fill: Any = 0) -> NDArray:
         """Values of units as values of features."""
         return self.groups.to_features(values, fill)
+
+    def in_time(self, seconds: float | None) -> "Inputs":
+        """The inputs, or as many of their rows as networks have time for, where there are so many seconds."""
+        n, p = self.X.shape
+        if seconds is None:
+            return self
+        count = max(int(_FOR_ONE * seconds / row_seconds(p)), _FEWEST)
+        if count >= n:
+            return self
+        codes = self.target.codes
+        rows = spread_rows(self.target.Y[:, 0] if codes is None else codes, count, codes is not None)
+        return replace(self, X=self.X[rows], target=self.target.rows(rows))
 
     def columns_of(self, kept: NDArray[np.intp]) -> tuple[NDArray[np.intp], Units]:
         """Design columns of some units, and those units among them."""

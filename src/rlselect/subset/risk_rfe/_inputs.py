@@ -22,6 +22,7 @@ from rlselect.data import (
     read_classes,
     read_responses,
     require_rows,
+    spread_rows,
 )
 from rlselect.machines import (
     HingeLoss,
@@ -97,13 +98,7 @@ class RiskData:
 
     def spread_rows(self, count: int) -> NDArray[np.intp]:
         """About so many rows, spread evenly over the values of y; two of every class at least."""
-        order = np.argsort(self.y, kind="stable")
-        kept = order[np.linspace(0, len(order) - 1, count).round().astype(np.intp)]
-        if self.classes is not None:
-            _, codes, sizes = np.unique(self.y[order], return_inverse=True, return_counts=True)
-            place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[codes]
-            kept = np.concatenate([kept, order[place < 2]])
-        return np.unique(kept)
+        return spread_rows(self.y, count, self.classes is not None)
 
     def folds(self, n_folds: int = 5) -> NDArray[np.intp]:
         """Fold of each row, balanced in y; copies of a row share one."""

@@ -17,6 +17,7 @@ from rlselect.subset.acp.masked._make import (
 )
 from rlselect.subset.acp.masked._network import (
     MaskedNetwork,
+    row_seconds,
 )
 from rlselect.subset.acp.masked._predictor import (
     MaskedPredictor,
@@ -34,4 +35,5 @@ __all__ = [
     "Target",
     "make_masked",
     "make_target",
+    "row_seconds",
 ]

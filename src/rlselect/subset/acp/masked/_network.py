@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import present_clock, undisturbed, while_time
+from rlselect._limits import seconds_for
 from rlselect.kernels import (
     Networks,
     Singles,
@@ -20,6 +21,8 @@ from rlselect.subset.acp.masked._predictor import Array, MaskedPredictor, Masks,
 
 # one split judges the subsets of a batch: this share of the rows is held out
 _HELD = 0.3
+# units of the hidden layer
+_HIDDEN = 128
 # weights of the squared weights in the loss that `tune` tries, and the share of the time for it
 DECAYS = (0.001, 0.003, 0.01, 0.03)
 _FOR_TUNING = 0.3
@@ -88,7 +91,7 @@ class MaskedNetwork(MaskedPredictor):
         X: Array,
         target: Target,
         *,
-        hidden: int = 128,
+        hidden: int = _HIDDEN,
         training: Training | None = None,
         device: str = "cpu",
         random_state: int = 0,
@@ -183,6 +186,12 @@ class MaskedNetwork(MaskedPredictor):
             np.concatenate([one.first for one in trained]), np.concatenate([one.second for one in trained])
         )
         return NetworkModel(networks, self.target.n_classes)
+
+
+def row_seconds(p: int) -> float:
+    """About how long one row takes in the whole training of a network on p columns."""
+    # products forward and, for both layers of numbers they come from, back
+    return seconds_for(6.0 * Training.epochs * _HIDDEN * (p + 1))
 
 
 def _responses(target: Target) -> Singles:

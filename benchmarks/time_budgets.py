@@ -12,7 +12,7 @@ rows. With ``--processor`` budgets are seconds of the processor, for a machine o
 Designs that nobody chose, drawn at random (estimator, mode, outcome, shape, options, budget), go to a table
 of their own; one that is refused counts neither way, and what takes five times its budget is ended:
 
-    python benchmarks/time_budgets.py --draws 40 --seed 5 --processor
+    python benchmarks/time_budgets.py --draws 40 --seed 13 --processor
         --out benchmarks/results/time_budgets_drawn.md
 
 The fits without hurry take long and are kept in a file; this makes them anew, each with at most so many

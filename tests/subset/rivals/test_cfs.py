@@ -62,3 +62,13 @@ def test_noise_has_no_association_with_classes():
     found = CorrelationFeatureSelection().fit(rng.standard_normal((200, 5)), rng.integers(0, 2, 200))
     assert not found.support_.any()
     assert found.association_.tolist() == [0.0] * 5
+
+
+def test_of_very_many_columns_the_likeliest_are_cut_in_time():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 6000))
+    labels = np.where(X[:, 4000] + 0.2 * rng.standard_normal(100) > 0, "high", "low")
+    found = CorrelationFeatureSelection(time_budget=0.2).fit(X, labels)
+    assert found.stop_reason_.startswith("time budget, ")
+    assert found.stop_reason_.endswith(" of 6000 features")
+    assert found.support_[4000]

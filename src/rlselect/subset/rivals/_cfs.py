@@ -146,6 +146,8 @@ class CorrelationFeatureSelection(RivalSelector):
         self.stop_reason_ = clock.reason or (
             "no better subset" if len(problem.allowed) else "nothing to choose from"
         )
+        if known.n_known < len(problem.allowed) and clock.reason not in ("interrupted", "callback"):
+            self.stop_reason_ = f"time budget, {known.n_known} of {len(problem.allowed)} features"
         warn_if_interrupted(self.stop_reason_, name, f"a subset of {len(found)} features")
         size = len(found) if self.n_features_to_select == "auto" else self.n_features_to_select
         found = forward_order(known, found, size)

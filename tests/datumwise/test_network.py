@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rlselect.datumwise._network import NetworkShape, backward, forward, softmax, start_weights
+from rlselect.datumwise._network import LEAK, NetworkShape, backward, forward, softmax, start_weights
 
-SHAPE = NetworkShape(width=5, trunk=4, head=3, classes=3, units=2, rewards=2)
+SHAPE = NetworkShape(width=5, trunk=4, ahead=3, classes=3, units=2, rewards=2)
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def test_forward_is_the_formula(given):
             logits = second @ own["class"] + own["class_bias"][0]
             np.testing.assert_allclose(seen.logits[member, state], logits)
             for r in range(2):
-                inner = np.maximum(second @ own[f"gain{r}"] + own[f"gain{r}_bias"][0], 0)
-                gain = inner @ own[f"gain_of{r}"] + own[f"gain_of{r}_bias"][0]
+                gain = second @ own[f"gain{r}"] + own[f"gain{r}_bias"][0]
                 np.testing.assert_allclose(seen.gains[r][member, state], gain)
                 priced = np.append(second, log_price[r, member, state])
-                inner = np.maximum(priced @ own[f"ahead{r}"] + own[f"ahead{r}_bias"][0], 0)
+                inner = priced @ own[f"ahead{r}"] + own[f"ahead{r}_bias"][0]
+                inner = np.where(inner > 0, inner, LEAK * inner)
                 ahead = inner @ own[f"ahead_of{r}"] + own[f"ahead_of{r}_bias"][0]
                 np.testing.assert_allclose(seen.aheads[r][member, state], ahead)
 

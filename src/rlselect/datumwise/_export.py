@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rlselect.datumwise._encoding import BinEncoder
 from rlselect.datumwise._exact import TablePolicy, strides_of
 from rlselect.datumwise._fitted import FittedPurchases
+from rlselect.datumwise._network import LEAK
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._policy import AdditivePolicy
@@ -136,6 +137,7 @@ def _family(family: NetworkFamily) -> dict[str, Any]:
         "members": len(family.weights),
         "size": family.shape.size,
         "layers": family.shape.layers(),
+        "leak": float(LEAK),
         "weights": _packed(family.weights),
     }
 

@@ -1,7 +1,7 @@
 """Several small networks of one shape at once: class probabilities, and gains of all purchases.
 
-A trunk of two hidden layers feeds a class head and, for each reward, two heads of one hidden layer: what a
-purchase gains at once, and what it opens the way to, which knows the price.
+A trunk of two hidden layers feeds a class head and, for each reward, what a purchase gains at once, and what
+it opens the way to, which knows the price and has a hidden layer of its own.
 """
 
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LEAK",
     "Activations",
     "NetworkShape",
     "Singles",
     "ahead_head",
     "backward",
     "forward",
-    "gain_head",
     "hidden",
     "outputs",
     "softmax",
@@ -28,6 +28,10 @@ __all__ = [
 Singles = NDArray[np.float32]
 Views = Mapping[str, Singles]
 
+# What is left of what is below zero in the hidden layer of what lies ahead. That layer starts to learn while
+# the rate is high: cut off at zero, most of its units would end below it for all states and learn no more.
+LEAK = np.float32(0.1)
+
 
 @dataclass(frozen=True)
 class NetworkShape:
@@ -35,13 +39,13 @@ class NetworkShape:
 
     Parameters
     ----------
-    width, trunk, head, classes, units, rewards : int
-        Columns of input, hidden units of trunk and heads, and what there is to tell apart.
+    width, trunk, ahead, classes, units, rewards : int
+        Columns of input, hidden units of the trunk and of what lies ahead, and what there is to tell apart.
     """
 
     width: int
     trunk: int
-    head: int
+    ahead: int
     classes: int
     units: int
     rewards: int
@@ -55,10 +59,9 @@ class NetworkShape:
         ]
         for r in range(self.rewards):
             out += [
-                (f"gain{r}", self.trunk, self.head),
-                (f"gain_of{r}", self.head, self.units),
-                (f"ahead{r}", self.trunk + 1, self.head),
-                (f"ahead_of{r}", self.head, self.units),
+                (f"gain{r}", self.trunk, self.units),
+                (f"ahead{r}", self.trunk + 1, self.ahead),
+                (f"ahead_of{r}", self.ahead, self.units),
             ]
         return out
 
@@ -97,7 +100,6 @@ class Activations:
     first: Singles
     second: Singles
     logits: Singles
-    gain_hidden: list[Singles]
     gains: list[Singles]
     ahead_hidden: list[Singles]
     aheads: list[Singles]
@@ -123,19 +125,13 @@ def trunk(views: Views, x: Singles) -> tuple[Singles, Singles]:
     return first, hidden(views, first, "trunk")
 
 
-def gain_head(views: Views, second: Singles, reward: int) -> tuple[Singles, Singles]:
-    """What purchases gain at once, after the hidden layer of their head."""
-    gain = hidden(views, second, f"gain{reward}")
-    return gain, outputs(views, gain, f"gain_of{reward}")
-
-
 def ahead_head(views: Views, second: Singles, log_price: Singles, reward: int) -> tuple[Singles, Singles]:
     """What purchases open the way to, at `log_price` (members, states), after the hidden layer."""
     matrix = views[f"ahead{reward}"]
     ahead: Singles = second @ matrix[:, :-1]
     ahead += log_price[..., None] * matrix[:, -1:]
     ahead += views[f"ahead{reward}_bias"]
-    np.maximum(ahead, 0, out=ahead)
+    np.maximum(ahead, LEAK * ahead, out=ahead)
     return ahead, outputs(views, ahead, f"ahead_of{reward}")
 
 
@@ -160,12 +156,11 @@ def forward(
     first, second = trunk(views, x)
     if drop is not None:
         second *= drop
-    out = Activations(x, first, second, outputs(views, second, "class"), [], [], [], [])
+    out = Activations(x, first, second, outputs(views, second, "class"), [], [], [])
     priced = second[:, : log_price.shape[2]]
     for r, price in enumerate(log_price):
-        gain, ahead = gain_head(views, priced, r), ahead_head(views, priced, price, r)
-        out.gain_hidden.append(gain[0])
-        out.gains.append(gain[1])
+        ahead = ahead_head(views, priced, price, r)
+        out.gains.append(outputs(views, priced, f"gain{r}"))
         out.ahead_hidden.append(ahead[0])
         out.aheads.append(ahead[1])
     return out
@@ -195,12 +190,11 @@ def backward(
     slope: Singles = d_logits @ views["class"].swapaxes(1, 2)
     priced, part = seen.second[:, : log_price.shape[2]], slope[:, : log_price.shape[2]]
     for r, (d_gain, d_ahead) in enumerate(zip(d_gains, d_aheads, strict=True)):
-        _linear(grads, f"gain_of{r}", seen.gain_hidden[r], d_gain)
-        inner = (d_gain @ views[f"gain_of{r}"].swapaxes(1, 2)) * (seen.gain_hidden[r] > 0)
-        _linear(grads, f"gain{r}", priced, inner)
-        part += inner @ views[f"gain{r}"].swapaxes(1, 2)
+        _linear(grads, f"gain{r}", priced, d_gain)
+        part += d_gain @ views[f"gain{r}"].swapaxes(1, 2)
         _linear(grads, f"ahead_of{r}", seen.ahead_hidden[r], d_ahead)
-        inner = (d_ahead @ views[f"ahead_of{r}"].swapaxes(1, 2)) * (seen.ahead_hidden[r] > 0)
+        inner = d_ahead @ views[f"ahead_of{r}"].swapaxes(1, 2)
+        inner *= np.where(seen.ahead_hidden[r] > 0, np.float32(1), LEAK)
         matrix = grads[f"ahead{r}"]
         matrix[:, :-1] = priced.swapaxes(1, 2) @ inner
         matrix[:, -1:] = log_price[r][:, None, :] @ inner

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rlselect._clock import Clock, present_clock
 from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import fold_numbers
+from rlselect.datumwise._gain_reading import read_gains
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._network import NetworkShape, Singles
 from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier, best_temperatures
@@ -141,12 +142,14 @@ def _train(
         from rlselect.datumwise._torch_networks import train_on_device
 
         weights = train_on_device(tasks, device, clock, must_end)
-    families = [
-        NetworkFamily(task.columns, task.shape, one)
-        for task, one in zip(tasks, weights, strict=True)
-        if one is not None
+    learned = [one for one in weights if one is not None]
+    if len(learned) < len(tasks):
+        return None
+    readings = [
+        (task, one, rng.spawn(1)[0], clock) for task, one, rng in zip(tasks, learned, rngs, strict=False)
     ]
-    return tuple(families) if len(families) == len(tasks) else None
+    read = run_tasks(read_gains, readings, n_jobs=n_jobs, prefer="threads")
+    return tuple(NetworkFamily(task.columns, task.shape, one) for task, one in zip(tasks, read, strict=True))
 
 
 def _judge(
@@ -171,7 +174,14 @@ def _judge(
     ]
     clock = present_clock()
     tasks = [
-        (problem, lessons.folds, policy, NETWORK.prices[reward], clock, must_end and number == 0)
+        (
+            problem,
+            lessons.folds,
+            policy,
+            (NETWORK.prices[reward][0], NETWORK.dearest[reward]),
+            clock,
+            must_end and number == 0,
+        )
         for number, (policy, ((_, reward), _)) in enumerate(zip(policies, ways, strict=True))
     ]
     frontiers = run_tasks(_left_out, tasks, n_jobs=n_jobs if device == "cpu" else 1, prefer="threads")

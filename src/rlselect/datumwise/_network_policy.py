@@ -11,7 +11,6 @@ from rlselect.datumwise._network import (
     NetworkShape,
     Singles,
     ahead_head,
-    gain_head,
     outputs,
     softmax,
     trunk,
@@ -161,7 +160,7 @@ class NetworkPolicy:
             second = trunk(views, x[None])[1]
             logits += outputs(views, second, "class").sum(axis=0)
             if heads:
-                gains += gain_head(views, second, self.reward)[1].sum(axis=0)
+                gains += outputs(views, second, f"gain{self.reward}").sum(axis=0)
             if heads and self.lookahead:
                 ahead = ahead_head(views, second, log_price[None], self.reward)[1]
                 aheads += np.maximum(ahead, 0, out=ahead).sum(axis=0)

@@ -86,6 +86,8 @@ class NetworkPlan:
         States that classes are learned in for each state that gains are learned in: they cost a third.
     prices : pair of pairs
         Lowest and highest price met in training, by reward: in probabilities and in nats.
+    dearest : pair
+        Highest price at which candidates are judged, by reward: no purchase can be worth it.
     floor : float
         Log probabilities end here, lest one case outweigh all others.
     weights : pair
@@ -100,6 +102,10 @@ class NetworkPlan:
         tell: by their mean log probabilities they are as sure as each, and more often right.
     sparsities : pair
         Candidates are judged between these shares of units not bought.
+    reading_rounds, reading_states : int
+        Rounds in which gains are read from the trunk, and states of each.
+    ridges : tuple of float
+        By which these are shrunk, as multiples of the mean square of what the trunk says; one is chosen.
     squared_unit : float
         Where answers are numbers: a squared error of so many variances is to gains what a wrong class is.
     """
@@ -118,13 +124,17 @@ class NetworkPlan:
     tried: int = 2
     class_states: int = 2
     prices: tuple[tuple[float, float], ...] = ((3e-4, 3e-1), (1e-3, 1.0))
+    dearest: tuple[float, float] = (1.0, 4.0)
     floor: float = -4.0
     weights: tuple[float, float] = (10.0, 1.0)
-    grid: int = 16
+    grid: int = 19
     judged: int = 1000
     few_rows: int = 200
     averaged: float = 0.9
     sparsities: tuple[float, float] = (0.5, 0.95)
+    reading_rounds: int = 4
+    reading_states: int = 2048
+    ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
     squared_unit: float = 4.0
 
 

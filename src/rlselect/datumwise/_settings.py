@@ -150,7 +150,7 @@ _BATCH, _MANY_BATCH, _MANY_ROWS, _MANY_CLASSES = 128, 256, 1000, 5
 class NetworkTraining:
     """How the networks of ``scoring="network"`` learn.
 
-    Where there is a choice, every candidate is judged on rows that its networks have not seen: at 16 prices,
+    Where there is a choice, every candidate is judged on rows that its networks have not seen: at 19 prices,
     by the upper hull of accuracy plus the mean probability of the true class against the share of what is not
     bought. What length of training, reward and lookahead each add on average decides.
 
@@ -167,8 +167,8 @@ class NetworkTraining:
     n_members : int, default=8
         Networks that are averaged. Each leaves one fold of the rows out, by which it is judged.
     hidden : int or "auto", default="auto"
-        Hidden units in each of the two layers of the trunk; heads have half as many. "auto" is 128, and 64
-        for up to 200 rows.
+        Hidden units in each of the two layers of the trunk; what lies ahead has half as many. "auto" is 128,
+        and 64 for up to 200 rows.
     batch : int or "auto", default="auto"
         States in a step in which gains are learned; classes are learned in twice as many. "auto" is 128, and
         256 for more than 1,000 rows or more than five classes, so that each of them is met often enough.

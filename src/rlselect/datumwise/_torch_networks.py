@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import Clock
 from rlselect._devices import find_device
-from rlselect.datumwise._network import NetworkShape, Singles
+from rlselect.datumwise._network import LEAK, NetworkShape, Singles
 from rlselect.datumwise._network_inputs import InputColumns
 from rlselect.datumwise._network_training import TrainingTask, kept_factor, leaders, one_cycle
 from rlselect.datumwise._plan import NETWORK
@@ -108,9 +108,10 @@ def _forward(
         return logits, gains, aheads
     priced = second[:, :number]
     for r in range(len(log_price)) if rewards is None else [rewards]:
-        gains.append(layer(layer(priced, f"gain{r}").relu(), f"gain_of{r}"))
+        gains.append(layer(priced, f"gain{r}"))
         inner = torch.cat([priced, log_price[r][..., None]], dim=2)
-        aheads.append(layer(layer(inner, f"ahead{r}").relu(), f"ahead_of{r}"))
+        ahead = torch.nn.functional.leaky_relu(layer(inner, f"ahead{r}"), float(LEAK))
+        aheads.append(layer(ahead, f"ahead_of{r}"))
     return logits, gains, aheads
 
 

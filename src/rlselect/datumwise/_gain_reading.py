@@ -1,0 +1,173 @@
+"""What purchases gain at once, read from the trunks of learned networks by least squares.
+
+What a purchase gains in a single case is nearly all chance, so that steps of gradients learn little more than
+its mean when there are many purchases. Once networks stand still, the gains of all purchases in a state cost
+little more than those of one, as they differ by a few columns of input; least squares on some thousand states
+then finds what the trunk knows about them. States are those that the policy comes to, which is read anew in
+rounds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._clock import Clock
+from rlselect.datumwise._network import Singles, softmax
+from rlselect.datumwise._network_training import TrainingTask
+from rlselect.datumwise._plan import NETWORK
+
+__all__ = ["read_gains"]
+
+
+def read_gains(task: TrainingTask, weights: Singles, rng: np.random.Generator, clock: Clock) -> Singles:
+    """The networks of a task (members, numbers) with the layers of gains at once read anew.
+
+    Each learns from its own rows; how much to shrink is what suits the rows that they have not seen. Without
+    time for a round, gains are what they were before it.
+    """
+    weights = weights.copy()
+    readers = [_Reader(task, weights, member) for member in range(len(weights))]
+    for _ in range(NETWORK.reading_rounds):
+        for reader in readers:
+            if clock.look() is not None:
+                return weights
+            reader.look(rng)
+        errors = sum(reader.errors() for reader in readers)
+        for reader in readers:
+            reader.write(np.argmin(errors, axis=1))
+    return weights
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """States of a round: what the trunk sees, a constant beside it, what may be bought, and what it gains."""
+
+    seen: Singles
+    may: NDArray
+    gains: list[Singles]
+
+
+class _Reader:
+    """One network: the states that it has come to, as sums, and the gains read from them."""
+
+    def __init__(self, task: TrainingTask, weights: Singles, member: int) -> None:
+        self.task, self.lessons = task, task.lessons
+        views = task.shape.views(weights[member : member + 1])
+        self.views = {name: part[0] for name, part in views.items()}
+        lessons, owner = task.lessons, task.columns.owner
+        own = np.where(lessons.folds == task.left_out[member], 0.0, lessons.weights)
+        self.own, self.others = np.cumsum(own), np.cumsum(lessons.weights - own)
+        unit = lessons.unit_of[owner]
+        self.columns = [np.flatnonzero(unit == u) for u in range(lessons.rules.n_units)]
+        size = task.shape.trunk + 1
+        self.squares = np.zeros((len(self.columns), size, size))
+        self.products = np.zeros((len(lessons.rewards), len(self.columns), size))
+
+    def look(self, rng: np.random.Generator) -> None:
+        """Add the states of a round, and find what other rows say about ways to shrink."""
+        number = NETWORK.reading_states
+        sight = self._sight(self._rows(self.own if self.own[-1] > 0 else self.others, number, rng), rng)
+        for unit, may in enumerate(sight.may.T):
+            seen = sight.seen[may]
+            self.squares[unit] += seen.T @ seen
+            for products, gains in zip(self.products, sight.gains, strict=True):
+                products[unit] += gains[may, unit] @ seen
+        # of very few rows, a fold may hold none, or all
+        known = self.others if self.others[-1] > 0 else self.own
+        self.check = self._sight(self._rows(known, number // 4, rng), rng)
+        self.found = self._solve()
+
+    def errors(self) -> NDArray:
+        """Squared errors of gains in states of rows that the network has not seen: (rewards, ridges)."""
+        sight = self.check
+        out = [
+            [np.square((sight.seen @ read.T - gains)[sight.may]).sum(dtype=float) for read in found]
+            for found, gains in zip(self.found, sight.gains, strict=True)
+        ]
+        return np.array(out)
+
+    def write(self, chosen: NDArray) -> None:
+        """Take the gains of one ridge for each reward."""
+        for r, ridge in enumerate(chosen):
+            read = self.found[r][ridge].T
+            self.views[f"gain{r}"][...] = read[:-1]
+            self.views[f"gain{r}_bias"][...] = read[-1]
+
+    def _rows(self, mass: NDArray, number: int, rng: np.random.Generator) -> NDArray:
+        """Rows drawn by their weights, whose sums are given."""
+        at = np.searchsorted(mass, rng.random(number) * mass[-1], side="right")
+        return np.minimum(at, len(mass) - 1)
+
+    def _solve(self) -> list[list[Singles]]:
+        """Layers (units, trunk + 1) of each reward for each ridge; constants are not shrunk."""
+        size = self.squares.shape[1]
+        usual = np.trace(self.squares[:, :-1, :-1], axis1=1, axis2=2) / (size - 1)
+        flat = np.append(np.ones(size - 1), 0.0)
+        out: list[list[Singles]] = [[] for _ in self.products]
+        for ridge in NETWORK.ridges:
+            # a unit that could never be bought gains nothing
+            least = np.where(flat > 0, np.maximum(ridge * usual, 1e-6)[:, None], 1e-6)
+            whole = self.squares + least[:, :, None] * np.eye(size)
+            solved = np.linalg.solve(whole, np.moveaxis(self.products, 0, -1))
+            for r, own in enumerate(out):
+                own.append(solved[..., r].astype(np.float32))
+        return out
+
+    def _sight(self, rows: NDArray, rng: np.random.Generator) -> _Sight:
+        """States that the policy comes to with these rows, and what each purchase gains there."""
+        lessons, views = self.lessons, self.views
+        made = self.task.columns.make(lessons.codes[rows])
+        made *= np.take(lessons.known[rows], self.task.columns.owner, axis=1)
+        pre, bought = self._play(rows, made, rng)
+        labels = lessons.labels[rows]
+        second, shares = self._think(pre)
+        before = [lessons.reward(kind, shares, labels) for kind in lessons.rewards]
+        gains = [np.empty(bought.shape, dtype=np.float32) for _ in before]
+        for unit, own in enumerate(self.columns):
+            shares = self._think(pre + made[:, own] @ views["input"][own])[1]
+            for kind, now, out in zip(lessons.rewards, before, gains, strict=True):
+                out[:, unit] = lessons.reward(kind, shares, labels) - now
+        seen = np.concatenate([second, np.ones((len(rows), 1), dtype=np.float32)], axis=1)
+        return _Sight(seen, lessons.open(bought, lessons.closed[rows]), gains)
+
+    def _think(self, pre: Singles) -> tuple[Singles, Singles]:
+        """The second hidden layer and class probabilities, from the first before it is cut off."""
+        views = self.views
+        second = np.maximum(pre, 0) @ views["trunk"]
+        second += views["trunk_bias"]
+        np.maximum(second, 0, out=second)
+        return second, softmax(second @ views["class"] + views["class_bias"])
+
+    def _play(self, rows: NDArray, made: Singles, rng: np.random.Generator) -> tuple[Singles, NDArray]:
+        """The first layer, before it is cut off, and what is bought after some of the best purchases."""
+        lessons, views = self.lessons, self.views
+        n_units, number = len(self.columns), len(rows)
+        # as many states with one purchase or two as with ten or twenty
+        left = np.floor((n_units + 1.0) ** rng.random(number)).astype(np.intp) - 1
+        leader = np.arange(number) % len(lessons.rewards)
+        ends = np.log10(np.array([NETWORK.prices[kind] for kind in lessons.rewards]))[leader]
+        price = np.power(10.0, ends[:, 0] + (ends[:, 1] - ends[:, 0]) * rng.random(number)).astype(np.float32)
+        pre = np.repeat(views["input_bias"], number, axis=0)
+        bought = np.zeros((number, n_units), dtype=bool)
+        live = np.flatnonzero(left > 0)
+        while len(live):
+            second = self._think(pre[live])[0]
+            scores = np.empty((len(live), n_units), dtype=np.float32)
+            for r in range(len(lessons.rewards)):
+                led = leader[live] == r
+                scores[led] = second[led] @ views[f"gain{r}"] + views[f"gain{r}_bias"]
+            scores -= price[live, None] * lessons.cost
+            stray = rng.random(len(live)) < NETWORK.explore
+            scores[stray] = rng.random((int(stray.sum()), n_units), dtype=np.float32)
+            may = lessons.open(bought[live], lessons.closed[rows[live]])
+            best = np.where(may, scores, -np.inf).argmax(axis=1)
+            goes = may.any(axis=1)
+            live, best = live[goes], best[goes]
+            bought[live, best] = True
+            for unit in np.unique(best):
+                who, own = live[best == unit], self.columns[unit]
+                pre[who] += made[np.ix_(who, own)] @ views["input"][own]
+            left[live] -= 1
+            live = live[left[live] > 0]
+        return pre, bought

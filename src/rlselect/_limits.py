@@ -4,6 +4,7 @@ import math
 import os
 import time
 import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,7 +12,14 @@ import numpy as np
 
 from rlselect._compat import user_level
 
-__all__ = ["available_memory", "require_memory", "seconds_for", "slower_here", "warn_if_long"]
+__all__ = [
+    "available_memory",
+    "count_in_time",
+    "require_memory",
+    "seconds_for",
+    "slower_here",
+    "warn_if_long",
+]
 
 # where nobody can say how much there is
 _USUAL_MEMORY = 2**33
@@ -25,6 +33,8 @@ _CONTROL_GROUPS = (
 # flops of a product that is timed once: some milliseconds
 _TIMED = 384
 _LONG = 600.0
+# what there is no time for becomes fewer by this factor until there is
+_LESS = 0.9
 # small steps that are timed once, and the seconds they take on the machine of the benchmarks
 _STEPS, _STEPS_SECONDS = 2000, 1.84e-3
 
@@ -93,6 +103,17 @@ def _flops_per_second() -> float:
 def seconds_for(flops: float) -> float:
     """About how long so many operations of matrix products take on this machine."""
     return flops / _flops_per_second()
+
+
+def count_in_time(n: int, fewest: int, takes: Callable[[float], float], seconds: float) -> int:
+    """How many of n rows or subjects there is time for, at least the `fewest` if there are so many.
+
+    `takes` says about how many seconds a number of them takes.
+    """
+    count = float(n)
+    while count > fewest and takes(count) > seconds:
+        count *= _LESS
+    return n if count == n else max(int(count), fewest)
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ from problems import make_lessons
 from rlselect import DatumwiseClassifier
 from rlselect._clock import Clock
 from rlselect.datumwise import NetworkTraining
-from rlselect.datumwise._gain_reading import _Reader, read_gains
+from rlselect.datumwise._gain_reading import _GainReader, read_gains
 from rlselect.datumwise._network import NetworkShape, forward, softmax, start_weights
 from rlselect.datumwise._network_training import TrainingTask
 from rlselect.datumwise._plan import NETWORK
@@ -28,7 +28,7 @@ def make_task(groups):
 def test_gains_are_differences_of_rewards(groups):
     task, weights = make_task(groups)
     lessons, columns = task.lessons, task.columns
-    reader = _Reader(task, weights, 0)
+    reader = _GainReader(task, weights, 0)
     rows = np.arange(30)
     sight = reader._sight(rows, np.random.default_rng(5))
     made = columns.make(lessons.codes[rows]) * lessons.known[rows][:, columns.owner]
@@ -56,10 +56,10 @@ def test_gains_are_differences_of_rewards(groups):
 
 def test_layers_are_ridge_regressions(monkeypatch):
     task, weights = make_task(None)
-    reader = _Reader(task, weights, 1)
+    reader = _GainReader(task, weights, 1)
     sights = []
-    whole = _Reader._sight
-    monkeypatch.setattr(_Reader, "_sight", lambda *args: sights.append(whole(*args)) or sights[-1])
+    whole = _GainReader._sight
+    monkeypatch.setattr(_GainReader, "_sight", lambda *args: sights.append(whole(*args)) or sights[-1])
     for _ in range(2):
         reader.look(np.random.default_rng(2))
     # every second one is of rows that judge

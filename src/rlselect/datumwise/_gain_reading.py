@@ -27,7 +27,7 @@ def read_gains(task: TrainingTask, weights: Singles, rng: np.random.Generator, c
     time for a round, gains are what they were before it.
     """
     weights = weights.copy()
-    readers = [_Reader(task, weights, member) for member in range(len(weights))]
+    readers = [_GainReader(task, weights, member) for member in range(len(weights))]
     for _ in range(NETWORK.reading_rounds):
         for reader in readers:
             if clock.look() is not None:
@@ -48,7 +48,7 @@ class _Sight:
     gains: list[Singles]
 
 
-class _Reader:
+class _GainReader:
     """One network: the states that it has come to, as sums, and the gains read from them."""
 
     def __init__(self, task: TrainingTask, weights: Singles, member: int) -> None:

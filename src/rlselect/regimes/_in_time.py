@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rlselect._limits import seconds_for
+from rlselect._limits import count_in_time, seconds_for
 from rlselect.regimes._column_machine import columns_pay, seconds_of_columns
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._selection import FEWEST_TREES, forest
@@ -18,7 +18,7 @@ __all__ = ["stage_encoders", "subjects_in_time", "takes_kernels"]
 # Of a stage that is learnt in haste, with its value and its rules: how often its columns are made, n^3
 # operations on its kernel matrices, operations per cell and group of these, fits of a regressor.
 _PASSES, _CUBES, _CELLS, _FITS = 50.0, 100.0, 6000.0, 15.0
-_FEWEST, _LESS = 200, 0.85
+_FEWEST = 200
 # predictions under so many actions take as long as the rest
 _MANY_ACTIONS = 6
 # a regressor is timed on so many, and takes more than twice as long for twice as many
@@ -67,10 +67,10 @@ def subjects_in_time(
         kinds = ["anova", "linear"] if paper is None else ["rbf"]
     pilot = None if takes_kernels(model) else _time_a_fit(trial, encoders[0][0], model)
 
-    def takes(share: float) -> float:
+    def takes(count: float) -> float:
         total = 0.0
         for encoder, present in encoders:
-            rows, each = max(share * present, 1.0), 1.0 + len(encoder.labels) / _MANY_ACTIONS
+            rows, each = max(count / n * present, 1.0), 1.0 + len(encoder.labels) / _MANY_ACTIONS
             if pilot is not None:
                 total += _FITS * pilot * (rows / min(_TIMED, n)) ** _GROWTH
             elif explicit and columns_pay(encoder, int(rows), kinds[0], paper):
@@ -79,10 +79,8 @@ def subjects_in_time(
                 total += each * seconds_for(_CUBES * rows**3 + _CELLS * len(encoder.groups) * rows**2)
         return total
 
-    count = float(n)
-    while count > _FEWEST and takes(count / n) > seconds:
-        count *= _LESS
-    return trial if count == n else trial.part(_spread(trial, max(int(count), _FEWEST), rng))
+    count = count_in_time(n, _FEWEST, takes, seconds)
+    return trial if count == n else trial.part(_spread(trial, count, rng))
 
 
 def takes_kernels(model: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect._limits import seconds_for
+from rlselect._limits import count_in_time, seconds_for
 from rlselect.machines import fit_clone
 from rlselect.subset.risk_rfe._inputs import RiskData
 from rlselect.subset.risk_rfe._problem import (
@@ -23,7 +23,7 @@ from rlselect.subset.risk_rfe._problem import (
 
 __all__ = ["fits_in_time", "rows_in_time", "some_rows"]
 
-_FEWEST, _LESS = 100, 0.9
+_FEWEST = 100
 # an estimator is timed on so many rows, takes more than twice as long for twice as many, and is fitted so
 # often at least: in a fold of all features and of few, and in the end
 _TIMED, _GROWTH, _FITS = 200, 1.2, 4.0
@@ -77,13 +77,10 @@ def some_rows(data: RiskData, n: int) -> str:
 def _fewer(
     data: RiskData, halves: Halves | None, takes: Callable[[float], float], seconds: float
 ) -> tuple[RiskData, Halves | None]:
-    n = len(data.y)
-    rows = float(n)
-    while rows > _FEWEST and takes(rows) > seconds:
-        rows *= _LESS
-    if rows == n:
+    count = count_in_time(len(data.y), _FEWEST, takes, seconds)
+    if count == len(data.y):
         return data, halves
-    kept = data.spread_rows(max(int(rows), _FEWEST))
+    kept = data.spread_rows(count)
     if halves is not None:
         fit, judge = (np.flatnonzero(np.isin(kept, half)) for half in halves)
         halves = fit, judge

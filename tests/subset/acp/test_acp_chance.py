@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlselect import ActorCriticPredictor
-from rlselect.subset.acp import _chance
+from rlselect.subset.acp import _chance, _stages
 from rlselect.subset.acp._chance import beats_permutations, beats_sets, shapes
 
 
@@ -145,3 +145,19 @@ def test_weak_relations_are_kept_where_false_alarms_may_be():
     ]
     assert not found[0].any()
     assert found[1][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "share"), [({}, 2 / 3), ({"predictor": "linear"}, 0.9), ({"screening": 5}, 0.9)]
+)
+def test_lines_have_what_other_shapes_do_not_ask_for(options, share, monkeypatch):
+    levels = []
+    monkeypatch.setattr(_stages, "beats_sets", lambda *_: False)
+    # notes what it is asked with, and never says yes
+    monkeypatch.setattr(_stages, "beats_permutations", lambda X, Y, level, rng: bool(levels.append(level)))
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 8))
+    y = X[:, 0] + 0.5 * rng.standard_normal(40)
+    found = ActorCriticPredictor(**options, false_alarm=0.03, random_state=0).fit(X, y)
+    assert levels[0] == pytest.approx(share * 0.03)
+    assert not found.support_.any()

@@ -44,7 +44,7 @@ _DOUBT, _BETTER = 1.5, 3.5
 _SUSPECTED = 2.0
 # classes: units that the likelihood may change, and rows beyond which least squares sees as much
 _NEAR, _LONG = 60, 5000
-# how much of the share of false alarms straight lines may use beside other shapes, and where none is asked for
+# how much of the share of false alarms straight lines may use beside other shapes, and where none is asked
 _LINES, _LINES_ALONE = 2 / 3, 9 / 10
 # how a search ends that nobody has stopped
 _ENDED = ("converged", "max iterations")

@@ -9,7 +9,7 @@ better one, tells from noise. Each statistic is computed for data of pure noise,
 the truth of Table 4, eight columns with coefficient 1. The peers of that table promise nothing of the kind:
 how often they select something from noise stands below.
 
-    python benchmarks/acp_power.py --known --sets 24 --out benchmarks/results/acp_power_known.md
+    python benchmarks/acp_power.py --known --sets 12 --out benchmarks/results/acp_power_known.md
 
 With 400 columns: what can be reached by knowing that eight of them have coefficients of 1 or -1, and nothing
 else (`_known_form.py`), which no selection can expect to surpass that has the same false alarms.

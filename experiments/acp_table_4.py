@@ -3,6 +3,8 @@
     python experiments/acp_table_4.py --methods acp --replicates 1 --out experiments/results/acp_table_4
     python experiments/acp_table_4.py --cells '*p?00-n100' --replicates 24 --seed 946000 \\
         --out experiments/results/acp_table_4_few_rows
+    python experiments/acp_table_4.py --cells '*p400-n100' --replicates 60 --seed 946000 --resume \\
+        --methods acp,relaxed-lasso,forward --out experiments/results/acp_table_4_few_rows
 
 F1 stands beside the seconds. With 100 rows it also says how many of these data sets can be told from noise:
 ACP answers with no variable where it cannot, the peers always choose. The paper times its network predictor

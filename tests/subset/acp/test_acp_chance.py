@@ -1,6 +1,7 @@
 """Whether there is anything at all: greedy fits against a naive loop, levels under noise, and whole fits."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,3 +162,24 @@ def test_lines_have_what_other_shapes_do_not_ask_for(options, share, monkeypatch
     found = ActorCriticPredictor(**options, false_alarm=0.03, random_state=0).fit(X, y)
     assert levels[0] == pytest.approx(share * 0.03)
     assert not found.support_.any()
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_errors_count_by_their_length_too_where_a_few_are_far_longer_than_others(squared):
+    """A few rows hold most of the squared errors of a product of three; a log loss has no length."""
+    losses = np.random.default_rng(1).standard_normal(400) ** 6
+    mode = np.arange(100) < 3
+    predictor = SimpleNamespace(
+        row_losses=lambda mask: 0.1 * losses if mask.any() else losses,
+        log_loss=not squared,
+        slow=False,
+        additive=True,
+    )
+    stages = SimpleNamespace(
+        false_alarm=0.02,
+        share_of_lines=0.9,
+        inputs=SimpleNamespace(allowed=np.arange(100), X=np.empty((400, 100))),
+        moves_with_columns=lambda: False,
+    )
+    actor = SimpleNamespace(columns=lambda mode: mode, predictor=predictor)
+    assert _stages.Stages.is_anything(stages, actor, mode) == squared

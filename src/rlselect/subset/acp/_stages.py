@@ -443,8 +443,12 @@ class Stages:
         level = (1.0 - self.share_of_lines) * self.false_alarm
         # a slow predictor is not asked once more when time is up
         if not predictor.slow or self.clock.look() is None:
-            saved = predictor.row_losses(np.zeros_like(mask)) - predictor.row_losses(mask)
-            if beats_sets(saved[np.isfinite(saved)], len(allowed), int(mode.sum()), level):
+            losses = np.stack([predictor.row_losses(np.zeros_like(mask)), predictor.row_losses(mask)])
+            losses = losses[:, np.isfinite(losses).all(axis=0)]
+            # the length of an error as well as its square, of which a few far rows may hold most
+            kinds = [losses] if predictor.log_loss else [losses, np.sqrt(losses)]
+            sets = len(allowed), int(mode.sum()), level / len(kinds)
+            if any(beats_sets(none - own, *sets) for none, own in kinds):
                 return True
         if self.moves_with_columns():
             return True

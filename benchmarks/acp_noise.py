@@ -1,7 +1,7 @@
 """How often ActorCriticPredictor selects nothing from pure noise.
 
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-    python benchmarks/acp_noise.py --seeds 8000 8014 --rows 200 --seconds 400 \\
+    python benchmarks/acp_noise.py --seeds 947000 947014 --rows 200 --seconds 900 \\
         --out benchmarks/results/acp_noise
 
 Each call goes on where the last one stopped: the fits are kept in the file .jsonl, the table in .md.
@@ -24,7 +24,7 @@ COLUMNS = {
     "t with 3 degrees": lambda rng, size: rng.standard_t(3, size),
     "binary": lambda rng, size: rng.integers(0, 2, size).astype(float),
 }
-SIZES = ((100, 50), (200, 20), (200, 100), (400, 20), (400, 50), (400, 100))
+SIZES = ((100, 50), (100, 200), (100, 400), (200, 20), (200, 100), (400, 20), (400, 50), (400, 100))
 
 
 def fit(kind, n, p, seed):

@@ -1,12 +1,13 @@
 """Whether there is anything at all: greedy fits against a naive loop, levels under noise, and whole fits."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rlselect import ActorCriticPredictor
-from rlselect.subset.acp import _chance
+from rlselect.subset.acp import _chance, _stages
 from rlselect.subset.acp._chance import beats_permutations, beats_sets, shapes
 
 
@@ -145,3 +146,40 @@ def test_weak_relations_are_kept_where_false_alarms_may_be():
     ]
     assert not found[0].any()
     assert found[1][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "share"), [({}, 2 / 3), ({"predictor": "linear"}, 0.9), ({"screening": 5}, 0.9)]
+)
+def test_lines_have_what_other_shapes_do_not_ask_for(options, share, monkeypatch):
+    levels = []
+    monkeypatch.setattr(_stages, "beats_sets", lambda *_: False)
+    # notes what it is asked with, and never says yes
+    monkeypatch.setattr(_stages, "beats_permutations", lambda X, Y, level, rng: bool(levels.append(level)))
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 8))
+    y = X[:, 0] + 0.5 * rng.standard_normal(40)
+    found = ActorCriticPredictor(**options, false_alarm=0.03, random_state=0).fit(X, y)
+    assert levels[0] == pytest.approx(share * 0.03)
+    assert not found.support_.any()
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_errors_count_by_their_length_too_where_a_few_are_far_longer_than_others(squared):
+    """A few rows hold most of the squared errors of a product of three; a log loss has no length."""
+    losses = np.random.default_rng(1).standard_normal(400) ** 6
+    mode = np.arange(100) < 3
+    predictor = SimpleNamespace(
+        row_losses=lambda mask: 0.1 * losses if mask.any() else losses,
+        log_loss=not squared,
+        slow=False,
+        additive=True,
+    )
+    stages = SimpleNamespace(
+        false_alarm=0.02,
+        share_of_lines=0.9,
+        inputs=SimpleNamespace(allowed=np.arange(100), X=np.empty((400, 100))),
+        moves_with_columns=lambda: False,
+    )
+    actor = SimpleNamespace(columns=lambda mode: mode, predictor=predictor)
+    assert _stages.Stages.is_anything(stages, actor, mode) == squared

@@ -44,8 +44,8 @@ _DOUBT, _BETTER = 1.5, 3.5
 _SUSPECTED = 2.0
 # classes: units that the likelihood may change, and rows beyond which least squares sees as much
 _NEAR, _LONG = 60, 5000
-# how much of the share of false alarms straight lines may use, and other shapes
-_LINES, _SHAPES = 2 / 3, 1 / 3
+# how much of the share of false alarms straight lines may use beside other shapes, and where none is asked
+_LINES, _LINES_ALONE = 2 / 3, 9 / 10
 # how a search ends that nobody has stopped
 _ENDED = ("converged", "max iterations")
 # rows in which products of three are looked for
@@ -116,6 +116,7 @@ class Stages:
     screened: dict[str, NDArray[np.intp]] = field(default_factory=dict)
     _machine: tuple[bytes, MaskedKernel] | None = None
     _moves: bool | None = None
+    _bends: bool = False
 
     def spread(self, kept: NDArray[np.intp], values: Array, fill: float = 0.0) -> Array:
         """Values of some units as values of all units."""
@@ -132,6 +133,7 @@ class Stages:
         alert: bool = True,
     ) -> Actor:
         """An actor on some units; the predictor sees their columns only."""
+        self._bends = self._bends or not predictor.additive
         return Actor(
             predictor,
             units,
@@ -438,11 +440,15 @@ class Stages:
         if self.false_alarm >= 1.0 or not mode.any():
             return bool(mode.any())
         mask, predictor, allowed = actor.columns(mode), actor.predictor, self.inputs.allowed
-        level = _SHAPES * self.false_alarm
+        level = (1.0 - self.share_of_lines) * self.false_alarm
         # a slow predictor is not asked once more when time is up
         if not predictor.slow or self.clock.look() is None:
-            saved = predictor.row_losses(np.zeros_like(mask)) - predictor.row_losses(mask)
-            if beats_sets(saved[np.isfinite(saved)], len(allowed), int(mode.sum()), level):
+            losses = np.stack([predictor.row_losses(np.zeros_like(mask)), predictor.row_losses(mask)])
+            losses = losses[:, np.isfinite(losses).all(axis=0)]
+            # the length of an error as well as its square, of which a few far rows may hold most
+            kinds = [losses] if predictor.log_loss else [losses, np.sqrt(losses)]
+            sets = len(allowed), int(mode.sum()), level / len(kinds)
+            if any(beats_sets(none - own, *sets) for none, own in kinds):
                 return True
         if self.moves_with_columns():
             return True
@@ -451,12 +457,17 @@ class Stages:
         rng = np.random.default_rng(len(self.inputs.X))
         return bent is not None and beats_permutations(bent, self.inputs.target.Y, level, rng)
 
+    @property
+    def share_of_lines(self) -> float:
+        """How much of the share of false alarms straight lines may use: more where nothing else is asked."""
+        return _LINES if self._bends else _LINES_ALONE
+
     def moves_with_columns(self) -> bool:
         """Whether straight lines explain the response better than they do its permutations."""
         if self._moves is None:
             X, Y = self.inputs.X[:, self.inputs.columns_of(self.inputs.allowed)[0]], self.inputs.target.Y
             rng = np.random.default_rng(len(X))
-            self._moves = beats_permutations(X, Y, _LINES * self.false_alarm, rng)
+            self._moves = beats_permutations(X, Y, self.share_of_lines * self.false_alarm, rng)
         return self._moves
 
     def finish(

@@ -1,8 +1,8 @@
 """REVS and peers on classes, ordered classes and censored times: 5 of 100 variables, correlation .5.
 
-`--rows` are the numbers of rows, 400 unless given. `--harder` has other designs: more classes, rare ones, many
-ties, few events, more columns than rows, columns that are nearly alike, effects down to .12. Peers that need
-another environment add their fits to the same table: run this with --resume in each.
+`--rows` are the numbers of rows, 400 unless given. `--harder` has other designs: more classes, rare ones,
+many ties, few events, more columns than rows, columns that are nearly alike, effects down to .12. Peers that
+need another environment add their fits to the same table: run this with --resume in each.
 """
 
 from dataclasses import dataclass

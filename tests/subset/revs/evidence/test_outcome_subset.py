@@ -115,6 +115,22 @@ def test_a_unit_that_all_but_separates_the_classes_leaves_for_its_true_price():
         state.toggle(unit)
 
 
+def test_columns_that_are_alike_do_not_each_take_the_other_side_of_zero():
+    rng = np.random.default_rng(957000)
+    root = np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
+    Z = root @ rng.standard_normal((8, 300))
+    codes = np.digitize(0.9 * Z[4] + rng.logistic(size=300), [-1.0, 0.0, 1.0])
+    outcome = OrdinalOutcome(codes, 4, np.ones(300), np.zeros(300))
+    state = OutcomeSubset(Z, Units(np.arange(8)), outcome, 300.0, slab=0.4, shape=4)
+    evidence = {}
+    for columns in ((4,), (3, 4), (1, 2, 3, 4, 5, 6)):
+        state.reset(np.isin(np.arange(8), columns))
+        evidence[columns] = state.evidence
+    # all but the first column are superfluous: each costs some log evidence
+    assert evidence[4,] - evidence[3, 4] > 2.0
+    assert evidence[3, 4] - evidence[1, 2, 3, 4, 5, 6] > 2.0
+
+
 def wine():
     data = load_wine()
     Z = data.data[::2].T

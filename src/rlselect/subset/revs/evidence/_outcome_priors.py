@@ -102,7 +102,10 @@ def under_priors(near: Parabola, precisions: Floats, holes: Holes) -> Models:
     site, holed = np.zeros((t, k, q, q)), np.flatnonzero(holes.orders * bool(len(which)))
     if len(holed):
         orders = holes.orders[holed].astype(np.float64)
-        coef[holed] = _moved(hessian[holed], pulled, coef[holed], orders, holes)
+        # holes keep columns on their sides of zero: those of the fit, since a narrow prior shares an effect
+        # among columns that are alike
+        start = np.broadcast_to(near.coef, (len(holed), size))
+        coef[holed] = _moved(hessian[holed], pulled, start, orders, holes)
         beta = coef[holed][:, f:].reshape(-1, k, q)[:, which]
         site[np.ix_(holed, which)] = _along(beta, orders)
         hessian = hessian + _spread(site, f)
@@ -262,4 +265,9 @@ def _without_own(
     parabola = -0.5 * (away * pushed).sum(axis=-1)
     parabola += 0.5 * (np.linalg.slogdet(left)[1] - np.linalg.slogdet(precision)[1])
     mean = beta - away
-    return log_hole_factor(mean, cover, variance, order) - parabola, mean, cover
+    added = log_hole_factor(mean, cover, variance, order) - parabola
+    # where the others push a column across zero, they would do so one by one, and not all at once: it stays
+    # on its side, where the parabola is right
+    stays = (mean * beta).sum(axis=-1) <= 0
+    here = log_hole_factor(beta, np.zeros_like(cover), variance, order)
+    return np.where(stays, here, added), mean, cover

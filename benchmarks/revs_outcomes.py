@@ -1,8 +1,8 @@
-"""REVS and peers on classes, ordered classes and censored times: 5 of 100 variables, correlation .5, n = 400.
+"""REVS and peers on classes, ordered classes and censored times: 5 of 100 variables, correlation .5.
 
-`--harder` has other designs: more classes, rare ones, many ties, few events, more columns than rows, columns
-that are nearly alike, effects down to .12. Peers that need another environment add their fits to the same
-table: run this with --resume in each.
+`--rows` are the numbers of rows, 400 unless given. `--harder` has other designs: more classes, rare ones,
+many ties, few events, more columns than rows, columns that are nearly alike, effects down to .12. Peers that
+need another environment add their fits to the same table: run this with --resume in each.
 """
 
 from dataclasses import dataclass
@@ -66,11 +66,15 @@ class Design:
         return np.exp(rng.uniform(np.log(self.least), 0.0, shape))
 
 
-USUAL = [
-    Design("multinomial-400", "multinomial", classes=3),
-    Design("ordinal-400", "ordinal"),
-    Design("cox-400", "cox"),
-]
+def usual(n):
+    """One cell per family."""
+    return [
+        Design(f"multinomial-{n}", "multinomial", n=n, classes=3),
+        Design(f"ordinal-{n}", "ordinal", n=n),
+        Design(f"cox-{n}", "cox", n=n),
+    ]
+
+
 HARDER = [
     Design("multinomial-7-classes", "multinomial", classes=7),
     Design("multinomial-rare", "multinomial", classes=3, shares=(0.8, 0.15, 0.05)),
@@ -80,13 +84,13 @@ HARDER = [
     Design("cox-5-times", "cox", values=5),
     Design("cox-80%-censored", "cox", ended=0.2),
     *(
-        Design(f"{d.name[:-4]}-{name}", d.family, classes=d.classes, **options)
+        Design(f"{d.family}-{name}", d.family, classes=d.classes, **options)
         for name, options in (
             ("faint", {"least": 0.12}),
             ("150x500", {"n": 150, "p": 500}),
             ("alike.9", {"rho": 0.9}),
         )
-        for d in USUAL
+        for d in usual(400)
     ),
 ]
 
@@ -140,13 +144,15 @@ def main():
     out = _runner.parser(__doc__, replicates=20)
     out.add_argument("--noise", action="store_true", help="responses without signal")
     out.add_argument("--harder", action="store_true", help="other designs")
+    out.add_argument("--rows", type=int, nargs="+", default=[400], metavar="N", help="of the usual designs")
     args = out.parse_args()
-    designs = HARDER if args.harder else USUAL
+    designs = HARDER if args.harder else [d for n in args.rows for d in usual(n)]
     if args.noise:
         title = "Classes, ordered classes and times without signal: how often nothing is selected"
         _runner.run(args, title, cells(designs, 0), OUTCOME_PEERS, NOISE_COLUMNS)
     else:
-        what = "other designs" if args.harder else "5 of 100 variables, n = 400"
+        rows = ", ".join(map(str, args.rows))
+        what = "other designs" if args.harder else f"5 of 100 variables, n = {rows}"
         title = f"Classes, ordered classes and times: {what}"
         _runner.run(args, title, cells(designs, TRUE), OUTCOME_PEERS, COLUMNS)
 

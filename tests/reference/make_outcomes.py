@@ -11,6 +11,8 @@ import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 N, K = 90, 3
+# the known effect of the first column, in one of the models
+KNOWN = 0.4
 
 
 def survival(rng, X):
@@ -32,9 +34,15 @@ def cox(X, time, event, **given):
     return out
 
 
-def ordinal(X, y):
-    """Coefficients, cut points, standard errors and the log likelihood."""
-    model = OrderedModel(y, X, distr="logit")
+def hazards(X, time, event, **given):
+    """Times and cumulative baseline hazards by stratum, of Breslow's likelihood."""
+    fit = sm.PHReg(time, X, status=event, ties="breslow", **given).fit(method="newton", disp=0)
+    return [[times.tolist(), hazard.tolist()] for times, hazard, _ in fit.baseline_cumulative_hazard]
+
+
+def ordinal(X, y, **given):
+    """Coefficients, cut points, standard errors, the log likelihood and the probabilities of ten rows."""
+    model = OrderedModel(y, X, distr="logit", **given)
     fit = model.fit(method="newton", disp=0, maxiter=200, tol=1e-12)
     cuts = model.transform_threshold_params(fit.params)[1:-1]
     return {
@@ -42,6 +50,7 @@ def ordinal(X, y):
         "cuts": cuts.tolist(),
         "error": fit.bse[:K].tolist(),
         "value": float(fit.llf),
+        "probabilities": np.asarray(fit.predict())[:10].tolist(),
     }
 
 
@@ -63,8 +72,12 @@ def main():
             "late": cox(X, time, event, entry=entry),
             "strata": cox(X, time, event, strata=stratum),
             "both": cox(X, time, event, entry=entry, strata=stratum),
+            # next to no time without several events
+            "tied": cox(X, np.ceil(2 * time), event, strata=stratum),
         },
+        "hazards": {"plain": hazards(X, time, event), "strata": hazards(X, time, event, strata=stratum)},
         "ordinal": ordinal(X, y),
+        "known": ordinal(X, y, offset=KNOWN * X[:, 0]),
     }
     path = Path(__file__).with_name("outcomes.json")
     path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

@@ -97,6 +97,14 @@ def test_classes_have_probabilities_by_response(table):
     assert fitted.decision_function(table[FEATURES]).shape == (90, 2)
 
 
+def test_ordered_categories_keep_their_order_in_one_selection(table):
+    levels = ["low", "mid", "high"]
+    graded = pd.DataFrame({c: pd.cut(table[c], [-9.0, -1.0, 1.0, 9.0], labels=levels) for c in "ab"})
+    model = REVS(random_state=0, time_budget=0.1).fit(table[FEATURES], graded)
+    assert model.family_ == "ordinal"
+    assert [classes.tolist() for classes in model.classes_] == [levels, levels]
+
+
 def test_counts_with_more_spread_than_poissons_are_noticed():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((150, 5))

@@ -14,7 +14,7 @@ from rlselect._estimator import rank
 from rlselect._options import refuse_unused
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
-from rlselect.data import Responses, open_responses, require_rows
+from rlselect.data import Responses, category_order, open_responses, require_rows
 from rlselect.subset.revs._coefficients import say_if_cut
 from rlselect.subset.revs._found import choices_of
 from rlselect.subset.revs._joint_search import search_shared
@@ -175,7 +175,8 @@ def _pose(
     require_rows(table.n_rows if weights is None else int(np.count_nonzero(weights)), 3, name)
     table.start(rng)
     problems = []
-    for response, y in zip(given.names, targets, strict=True):
+    said = [category_order(given.X, values) for values in given.values]
+    for response, y, order in zip(given.names, targets, said, strict=True):
         with _named(response):
             problem = pose_problem(
                 table.with_target(y),
@@ -184,6 +185,7 @@ def _pose(
                 always_select=selector.always_select,
                 never_select=selector.never_select,
                 ties=selector.ties,
+                order=order if selector.family in ("auto", "ordinal") else None,
             )
         refuse_idle(selector, problem.family, offset)
         problem.structure = read_structure(selector, problem)

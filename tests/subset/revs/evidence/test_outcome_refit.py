@@ -16,25 +16,45 @@ X = np.array(KNOWN["X"])
 
 
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
-@pytest.mark.parametrize("case", ["plain", "late", "strata", "both"])
+@pytest.mark.parametrize("case", ["plain", "late", "strata", "both", "tied"])
 def test_cox_is_that_of_statsmodels(case, ties):
-    given = {"event": np.array(KNOWN["event"])}
+    given, time = {"event": np.array(KNOWN["event"])}, np.array(KNOWN["time"])
     given |= {"entry": np.array(KNOWN["entry"])} if case in ("late", "both") else {}
-    given |= {"stratum": np.array(KNOWN["stratum"])} if case in ("strata", "both") else {}
-    kind, codes, _ = read_survival(np.array(KNOWN["time"]), given, ties)
+    given |= {"stratum": np.array(KNOWN["stratum"])} if case in ("strata", "both", "tied") else {}
+    kind, codes, _ = read_survival(np.ceil(2 * time) if case == "tied" else time, given, ties)
     fit, known = fit_outcome(X, codes, kind.make, None, None), KNOWN["cox"][case][ties]
     np.testing.assert_allclose(fit.coef[:, 0], known["coef"], atol=1e-8)
     np.testing.assert_allclose(np.sqrt(np.diagonal(fit.covariance)), known["error"], atol=1e-8)
     assert fit.value == pytest.approx(known["value"], abs=1e-8)
 
 
-def test_proportional_odds_are_those_of_statsmodels():
-    known = KNOWN["ordinal"]
-    fit = fit_outcome(X, np.array(KNOWN["y"], dtype=float), OutcomeKind("ordinal", 4).make, None, None)
+@pytest.mark.parametrize("case", ["plain", "strata"])
+def test_baseline_hazards_are_those_of_statsmodels(case):
+    given = {"event": np.array(KNOWN["event"])}
+    given |= {"stratum": np.array(KNOWN["stratum"])} if case == "strata" else {}
+    kind, codes, _ = read_survival(np.array(KNOWN["time"]), given, "breslow")
+    coef = np.array(KNOWN["cox"][case]["breslow"]["coef"])
+    outcome = kind.survival(codes.astype(np.intp), np.ones(len(X)), np.zeros(len(X)))
+    mine = outcome.baseline((X @ coef)[outcome.order][None])
+    for (times, hazard), (known_times, known) in zip(mine, KNOWN["hazards"][case], strict=True):
+        # theirs is that just before each time
+        before = np.searchsorted(times, known_times, side="left")
+        np.testing.assert_allclose(np.concatenate([[0.0], hazard])[before], known, atol=1e-8)
+
+
+@pytest.mark.parametrize("case", ["ordinal", "known"])
+def test_proportional_odds_are_those_of_statsmodels(case):
+    known, offset = KNOWN[case], 0.4 * X[:, 0] if case == "known" else None
+    y, kind = np.array(KNOWN["y"], dtype=float), OutcomeKind("ordinal", 4)
+    fit = fit_outcome(X, y, kind.make, None, offset)
     np.testing.assert_allclose(fit.coef[:, 0], known["coef"], atol=1e-6)
     np.testing.assert_allclose(fit.own, known["cuts"], atol=1e-6)
     np.testing.assert_allclose(np.sqrt(np.diagonal(fit.covariance)), known["error"], atol=1e-6)
     assert fit.value == pytest.approx(known["value"], abs=1e-6)
+    eta = X @ fit.coef[:, 0] + (0.0 if offset is None else offset)
+    below = 1.0 / (1.0 + np.exp(eta[:10, None] - fit.own))
+    shares = np.diff(below, axis=1, prepend=0.0, append=1.0)
+    np.testing.assert_allclose(shares, known["probabilities"], atol=1e-6)
 
 
 def test_classes_are_those_of_scikit_learn():

@@ -67,7 +67,7 @@ class DependentOutcome(OutcomeSubset):
         self._last = own, {j: coef * change[j] for j, coef in known.items()}
         self._seen.clear()
         self._tables.clear()
-        self._averages.clear()
+        self._fitted.clear()
         self._take(dense * self.column_scale[:, None])
         self.reset(self.mask)
 

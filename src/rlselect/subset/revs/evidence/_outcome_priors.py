@@ -22,6 +22,9 @@ _STEPS = 30
 _DECREMENT = 1e-3
 # of what is known of a direction, see `_across`
 _LEFT = 0.2
+# of all curvatures across, and what they have to leave of what is known of a column, see `_sound_share`
+_SHARES = (1.0, 0.5, 0.25, 0.125)
+_LEFT_BY_ALL = 0.75
 
 
 class Parabola(NamedTuple):
@@ -32,6 +35,11 @@ class Parabola(NamedTuple):
     gradient: Floats
     curvature: Floats
     volume: float
+
+    def at(self, coef: Floats) -> Floats:
+        """Its value at other parameters (..., K)."""
+        step = coef - self.coef
+        return np.asarray(self.value + step @ self.gradient - 0.5 * np.vecdot(step @ self.curvature, step))
 
 
 def parabola_at(mode: OutcomeMode, columns: Floats, prior: Floats) -> Parabola:
@@ -94,21 +102,24 @@ def under_priors(near: Parabola, precisions: Floats, holes: Holes) -> Models:
     site, holed = np.zeros((t, k, q, q)), np.flatnonzero(holes.orders * bool(len(which)))
     if len(holed):
         orders = holes.orders[holed].astype(np.float64)
-        coef[holed] = _moved(hessian[holed], pulled, coef[holed], orders, holes)
+        # holes keep columns on their sides of zero: those of the fit, since a narrow prior shares an effect
+        # among columns that are alike
+        start = np.broadcast_to(near.coef, (len(holed), size))
+        coef[holed] = _moved(hessian[holed], pulled, start, orders, holes)
         beta = coef[holed][:, f:].reshape(-1, k, q)[:, which]
         site[np.ix_(holed, which)] = _along(beta, orders)
         hessian = hessian + _spread(site, f)
     inverse, logdet = _inverted(hessian)
     blocks, means = _by_column(inverse, f, q), coef[:, f:].reshape(t, k, q).copy()
     if len(holed) and q > 1:
-        across = np.zeros_like(site)
+        across = np.zeros((t, k, q, q))
         across[np.ix_(holed, which)] = _across(beta, orders, blocks[np.ix_(holed, which)])
-        across *= _is_sound(hessian, site, across, f)[:, None, None, None]
+        known = np.asarray(np.linalg.inv(blocks) - site, dtype=np.float64)
+        across *= _sound_share(hessian, site, across, known, f)[:, None, None, None]
         site += across
         round_about, logdet = _inverted(hessian + _spread(across, f))
         blocks = _by_column(round_about, f, q)
-    step = coef - near.coef
-    value = near.value + step @ near.gradient - 0.5 * np.vecdot(step @ near.curvature, step)
+    value = near.at(coef)
     logdet = logdet - np.log(precisions[:, f:]).sum(axis=1)
     value -= 0.5 * ((precisions * coef**2).sum(axis=1) + logdet + near.volume)
     for order in np.unique(holes.orders[holed]):
@@ -182,20 +193,23 @@ def _across(beta: Floats, orders: Floats, blocks: Floats) -> Floats:
     return np.asarray(-share[..., None, None] * bend * flat)
 
 
-def _is_sound(hessian: Floats, site: Floats, across: Floats, f: int) -> NDArray[np.bool_]:
-    """Under which priors (t,) what is left without the hole of any one column is positive.
+def _sound_share(hessian: Floats, site: Floats, across: Floats, known: Floats, f: int) -> Floats:
+    """How much (t,) of the curvatures across may be taken together: all, a half, and so on, or nothing.
 
-    Near separation columns know so much of each other that the curvatures across, together, are too much.
+    Near separation columns know so much of each other that all of it is too much. A share of what is known of
+    a column without its own hole, which is `known` (t, k, q, q) where nothing is taken, has to be left.
     """
-    lowest = np.linalg.eigvalsh(hessian + _spread(across, f))[:, 0]
-    sound = lowest > 0
-    if sound.any():
-        blocks = _by_column(
-            np.asarray(np.linalg.inv(hessian[sound] + _spread(across[sound], f))), f, site.shape[2]
-        )
-        left = np.linalg.inv(blocks) - site[sound] - across[sound]
-        sound[sound] = (np.linalg.eigvalsh(left)[..., 0] > 0).all(axis=1)
-    return sound
+    shares, q, left = np.zeros(len(hessian)), site.shape[2], np.arange(len(hessian))
+    for share in _SHARES:
+        whole = hessian[left] + _spread(share * across[left], f)
+        sound = np.linalg.eigvalsh(whole)[:, 0] > 0
+        blocks = _by_column(np.asarray(np.linalg.inv(whole[sound])), f, q)
+        some = left[sound]
+        apart = np.linalg.inv(blocks) - site[some] - share * across[some] - _LEFT_BY_ALL * known[some]
+        sound[sound] = (np.linalg.eigvalsh(apart)[..., 0] > 0).all(axis=1)
+        shares[left[sound]] = share
+        left = left[~sound]
+    return shares
 
 
 def _moved(hessian: Floats, pulled: Floats, start: Floats, orders: Floats, holes: Holes) -> Floats:
@@ -251,4 +265,9 @@ def _without_own(
     parabola = -0.5 * (away * pushed).sum(axis=-1)
     parabola += 0.5 * (np.linalg.slogdet(left)[1] - np.linalg.slogdet(precision)[1])
     mean = beta - away
-    return log_hole_factor(mean, cover, variance, order) - parabola, mean, cover
+    added = log_hole_factor(mean, cover, variance, order) - parabola
+    # where the others push a column across zero, they would do so one by one, and not all at once: it stays
+    # on its side, where the parabola is right
+    stays = (mean * beta).sum(axis=-1) <= 0
+    here = log_hole_factor(beta, np.zeros_like(cover), variance, order)
+    return np.where(stays, here, added), mean, cover

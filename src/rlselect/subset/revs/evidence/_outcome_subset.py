@@ -38,7 +38,9 @@ _MOST_SEEN = 4000
 _UNLIKELY = np.log(1e3)
 # a unit that costs more when it leaves, by one Newton step, stays: that step makes too little of it at most
 _STAYS = 10.0
-# and where the log likelihood is further from that step's parabola, the unit is left out for its price
+# nor does a unit enter that one step prices lower than this
+_OUT = 2.0
+# and where the log likelihood is further from that step's parabola, the move is fitted for its price
 _BENT = 0.3
 _PLAIN = np.zeros(1, dtype=np.intp)
 
@@ -57,6 +59,14 @@ class _Priced(NamedTuple):
     evidence: float
     moves: Floats
     directions: Floats
+
+
+class _Step(NamedTuple):
+    """Where one Newton step leads: columns, parameters, and the log likelihood there by its parabola."""
+
+    subset: list[int]
+    coef: Floats
+    value: float
 
 
 class OutcomeSubset:
@@ -117,8 +127,8 @@ class OutcomeSubset:
         # what is known of subsets, by the prior of the coefficients; and which prior suits each
         self._seen: dict[tuple[bytes, float, int], _Priced] = {}
         self._tables: dict[tuple[bytes, int], Floats] = {}
-        # log evidences over all priors
-        self._averages: dict[bytes, float] = {}
+        # log evidences without holes, by subset and slab
+        self._fitted: dict[tuple[bytes, float], float] = {}
         self._take(columns if outcome.order is None else np.ascontiguousarray(columns[:, outcome.order]))
         self.reset(np.zeros(units.n_units, dtype=bool))
 
@@ -154,7 +164,7 @@ class OutcomeSubset:
         """Another walker over the same rows; what it comes to know is its own."""
         twin = copy.copy(self)
         twin.mask, twin._seen, twin._tables = self.mask.copy(), dict(self._seen), dict(self._tables)
-        twin._averages = dict(self._averages)
+        twin._fitted = dict(self._fitted)
         return twin
 
     def moves(self) -> Floats:
@@ -249,10 +259,7 @@ class OutcomeSubset:
         self.reset(self.mask)
 
     def _subset(self) -> list[int]:
-        return self._columns_of(self.mask)
-
-    def _columns_of(self, mask: NDArray[np.bool_]) -> list[int]:
-        return [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
+        return [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
 
     def _variance(self, slab: Floats, shape: NDArray[np.intp]) -> Floats:
         """Variance v of the normal factor of the prior of a column that is no part of a larger unit."""
@@ -293,11 +300,25 @@ class OutcomeSubset:
             moves = self._priced_moves(mode.point, near, models, score, bent, slab, self.shape)[0]
             return _Priced(mode.coef, float(models.evidence[0]), moves, directions)
         evidence, moves = self._mixture(subset, mode.point, near, score, bent)
-        self._averages[self._key[0]] = evidence
-        for unit in np.flatnonzero(self.mask & (moves > -_STAYS)):
-            if self._is_bent(subset, mode, int(unit)):
-                moves[unit] = self._average_without(int(unit)) - evidence
+        self._bend(moves, mode, near, score, bent)
         return _Priced(mode.coef, evidence, moves, directions)
+
+    def _bend(self, moves: Floats, mode: OutcomeMode, near: Parabola, score: Floats, bent: _Bent) -> None:
+        """Correct prices where the likelihood is no parabola from here to there, as near separation.
+
+        What a fit says beyond one Newton step is the same under all priors, or nearly so: it is taken from
+        the one under which the subset is fitted, without holes.
+        """
+        subset, slab = self._subset(), np.array([self.slab])
+        doubtful = np.flatnonzero(moves > np.where(self.mask, -_STAYS, -_OUT))
+        steps = {int(u): self._stepped(subset, mode, score, bent, int(u)) for u in doubtful}
+        steps = {unit: step for unit, step in steps.items() if self._is_bent(*step)}
+        if not steps:
+            return
+        models = self._models(near, subset, slab, _PLAIN)
+        plain = self._priced_moves(mode.point, near, models, score, bent, slab, 0)[0]
+        for unit, step in steps.items():
+            moves[unit] += self._fit_beside(unit, step.subset) - mode.evidence - plain[unit]
 
     def _mixture(
         self, subset: list[int], point: OutcomePoint, near: Parabola, score: Floats, bent: _Bent
@@ -323,35 +344,75 @@ class OutcomeSubset:
         spread = 0.5 * np.log(slabs)
         spread -= logsumexp(spread) + np.log(len(orders))
         # a size of effects that the data rule out without a hole at zero is no likelier with one
-        plain = self._models(near, subset, slabs, np.zeros(_SLABS, dtype=np.intp)).evidence + spread
-        kept = np.flatnonzero(plain > plain.max() - _UNLIKELY)
+        plain = self._models(near, subset, slabs, np.zeros(_SLABS, dtype=np.intp))
+        fitted = self._fitted_slabs(subset, near, plain, spread)
+        kept = np.flatnonzero(fitted + spread > (fitted + spread).max() - _UNLIKELY)
         which, shapes = np.tile(kept, len(orders)), np.repeat(orders, len(kept))
         models = self._models(near, subset, slabs[which], shapes)
-        table = np.nan_to_num(models.evidence + spread[which], nan=-np.inf)
+        beyond = (fitted - plain.evidence + spread)[which]
+        table = np.nan_to_num(models.evidence + beyond, nan=-np.inf)
         return models, slabs[which], shapes, table
 
-    def _is_bent(self, subset: list[int], mode: OutcomeMode, unit: int) -> bool:
-        """Whether the likelihood is no parabola from a mode to where the unit is out, as near separation."""
-        f, q = self.outcome.n_own, self.outcome.n_predictors
-        gone = f + np.flatnonzero(np.repeat(self.units.unit_of[subset] == unit, q))
-        pull = np.linalg.solve(mode.inverse[np.ix_(gone, gone)], mode.coef[gone])
-        coef = mode.coef - mode.inverse[:, gone] @ pull
-        coef[gone] = 0.0
-        there = self.outcome.at(coef[:f], coef[f:].reshape(-1, q).T @ self._columns[subset]).value
-        prior = self._precisions(subset, np.array([self.slab]), _PLAIN)[0]
-        lost = mode.point.value - there - 0.5 * float(prior @ (mode.coef**2 - coef**2))
-        return not abs(lost - 0.5 * float(mode.coef[gone] @ pull)) < _BENT
+    def _fitted_slabs(self, subset: list[int], near: Parabola, plain: Models, spread: Floats) -> Floats:
+        """Log evidence without holes by slab, by fits where the likelihood is no parabola up to there."""
+        evidence, slabs, last = plain.evidence.copy(), self.slabs(), self._last
+        best = float((evidence + spread)[int(np.argmin(np.abs(np.log(slabs / self.slab))))])
+        likely = np.flatnonzero(evidence + spread > best - _UNLIKELY)
+        for way in (likely[slabs[likely] < self.slab][::-1], likely[slabs[likely] > self.slab]):
+            furthest = plain.coef[way[-1:]]
+            if not any(self._is_bent(subset, coef, float(near.at(coef))) for coef in furthest):
+                continue
+            for done, i in enumerate(way):
+                evidence[i] = self._mode(subset, float(slabs[i])).evidence
+                best = max(best, float(evidence[i] + spread[i]))
+                if evidence[i] + spread[i] < best - _UNLIKELY:
+                    evidence[way[done:]] = -np.inf
+                    break
+        self._last = last
+        return evidence
 
-    def _average_without(self, unit: int) -> float:
-        """Log evidence over all priors of the subset without a unit."""
-        mask = self.mask & (np.arange(len(self.mask)) != unit)
-        key = np.packbits(mask).tobytes()
-        if key not in self._averages:
-            subset, last = self._columns_of(mask), self._last
-            near = self._near(subset, self._mode(subset, self.slab), self.slab)
+    def _stepped(self, subset: list[int], mode: OutcomeMode, score: Floats, bent: _Bent, unit: int) -> _Step:
+        """One Newton step from a mode to the model with a unit, or to that without it."""
+        f, q, moving = self.outcome.n_own, self.outcome.n_predictors, self.units.columns[unit]
+        if self.mask[unit]:
+            gone = f + np.flatnonzero(np.repeat(self.units.unit_of[subset] == unit, q))
+            pull = np.linalg.solve(mode.inverse[np.ix_(gone, gone)], mode.coef[gone])
+            coef = np.delete(mode.coef - mode.inverse[:, gone] @ pull, gone)
+            left = [j for j in subset if self.units.unit_of[j] != unit]
+            return _Step(left, coef, self._value_after(mode, coef, -0.5 * float(mode.coef[gone] @ pull)))
+        size = len(moving) * q
+        cross, push = bent.cross[:, moving].reshape(-1, size), score[moving].ravel()
+        own = np.einsum("abmn,ln->mbla", mode.point.bend(self._columns[moving]), self._columns[moving])
+        schur = own.reshape(size, size) - cross.T @ mode.inverse @ cross + np.eye(size) / self.slab
+        added = np.linalg.solve(schur, push)
+        coef = np.concatenate([mode.coef - mode.inverse @ (cross @ added), added])
+        inside = [*subset, *map(int, moving)]
+        return _Step(inside, coef, self._value_after(mode, coef, 0.5 * float(push @ added)))
+
+    def _value_after(self, mode: OutcomeMode, coef: Floats, gain: float) -> float:
+        """The log likelihood where a step from a mode leads, if it gains so much of the log posterior."""
+        f, own = self.outcome.n_own, self.outcome.precision
+
+        def price(coef: Floats) -> float:
+            return 0.5 * float(own @ coef[:f] ** 2 + (coef[f:] ** 2).sum() / self.slab)
+
+        return mode.point.value - price(mode.coef) + gain + price(coef)
+
+    def _is_bent(self, subset: list[int], coef: Floats, value: float) -> bool:
+        """Whether the log likelihood of a model is another than a parabola says."""
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        there = self.outcome.at(coef[:f], coef[f:].reshape(-1, q).T @ self._columns[subset])
+        return not abs(there.value - value) < _BENT
+
+    def _fit_beside(self, unit: int, subset: list[int]) -> float:
+        """Log evidence without holes of the subset that a unit more or less makes of this one."""
+        mask = self.mask ^ (np.arange(len(self.mask)) == unit)
+        key = np.packbits(mask).tobytes(), self.slab
+        if key not in self._fitted:
+            last = self._last
+            self._fitted[key] = self._mode(subset, self.slab).evidence
             self._last = last
-            self._averages[key] = float(logsumexp(self._under_all(subset, near)[-1]))
-        return self._averages[key]
+        return self._fitted[key]
 
     def mix_priors(self) -> None:
         """Take evidence and prices over all slabs and shapes from now on, each as likely as the subset says.

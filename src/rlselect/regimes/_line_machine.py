@@ -174,7 +174,7 @@ def _moments(
 
 
 def prefer_lines(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
-    """Lines where they are as good, to one standard error, as a kernel machine.
+    """Lines where they are as good, to two standard errors, as a kernel machine.
 
     A linear contrast needs fewer subjects than a curve does, and an elimination by whole columns may lose
     slopes that one action alone has. Both are judged on the same folds, those of the elimination: without a
@@ -229,9 +229,12 @@ def _candidates(machine: StageMachine) -> Sequence[int]:
 
 
 def _lines_are_as_good(judged: JudgedLines, weights: np.ndarray) -> bool:
-    """Whether the losses of lines are not larger by more than a paired standard error."""
+    """Whether the losses of lines are not larger by more than two paired standard errors.
+
+    With one, curves are taken in every sixth trial in which they are no better.
+    """
     compared = paired_comparison(EliminationPath(losses=[judged.lines, judged.machine], weights=weights))
-    return bool(compared["difference"][0] <= compared["difference_standard_error"][0])
+    return bool(compared["difference"][0] <= 2.0 * compared["difference_standard_error"][0])
 
 
 def _losses(machine: StageMachine, folds: np.ndarray, selected: Mapping[int, list[int]]) -> np.ndarray:

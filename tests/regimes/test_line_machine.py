@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rlselect import QLearning, TrialData, load, save
+from rlselect.regimes._bends import Bends
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import Split
 from rlselect.regimes._line_machine import LineMachine, _losses, _moments, prefer_lines
@@ -42,7 +43,7 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
     D = rng.normal(size=(n, d))
     y = D @ [0.4, 0.0, 0.25, 0.0] + rng.normal(size=n)
     data, _, _ = _moments(D, y, np.ones(n), [np.zeros(n, dtype=bool)])
-    weights, slopes, there = [], [], []
+    weights, slopes, squares = [], [], []
     for on in product([False, True], repeat=d):
         mine = np.flatnonzero(on)
         A = data.gram[0][np.ix_(mine, mine)] / noise + np.eye(len(mine)) / slab
@@ -50,7 +51,8 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
         evidence = 0.5 * data.cross[0][mine] @ mean / noise - 0.5 * np.linalg.slogdet(A * slab)[1]
         weights.append(evidence + len(mine) * np.log(share / (1.0 - share)))
         slopes.append(np.bincount(mine, weights=mean, minlength=d))
-        there.append(on)
+        spread = np.diag(np.linalg.inv(A))
+        squares.append(np.bincount(mine, weights=np.square(mean) + spread, minlength=d))
     weights = np.exp(np.array(weights) - max(weights))
     weights /= weights.sum()
     # with what is learnt about blocks and noise held where the sets of slopes know it
@@ -64,7 +66,7 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
     monkeypatch.setattr(_Chains, "__init__", known)
     found = average_slopes(data, np.zeros(d, dtype=int))
     np.testing.assert_allclose(found.slopes[0], weights @ np.array(slopes), atol=0.02)
-    np.testing.assert_allclose(found.probable[0], weights @ np.array(there), atol=0.03)
+    np.testing.assert_allclose(found.squares[0], weights @ np.array(squares), atol=0.01)
 
 
 def test_moments_are_those_of_the_rows_that_are_left():
@@ -125,6 +127,35 @@ def test_many_small_slopes_are_all_kept():
     stage = {"history": [f"x{j}" for j in range(10)], "action": "action", "reward": "reward"}
     machine = machine_of(TrialData.from_wide(table, [stage])).fit(range(10))
     assert machine.groups == list(range(10))
+
+
+def test_bends_are_what_lines_leave_and_are_lines_in_the_tails():
+    rng = np.random.default_rng(8)
+    X = np.column_stack([rng.exponential(size=300), rng.integers(0, 2, 300), rng.normal(size=300)])
+    bends = Bends(X, [0, 1, 2])
+    # two values can do nothing but rise or fall
+    np.testing.assert_array_equal(bends.owners, [0, 0, 0, 2, 2, 2])
+    B = bends(X, np.arange(3))
+    for j in (0, 2):
+        mine = np.column_stack([np.ones(300), X[:, j], B[:, bends.owners == j]])
+        np.testing.assert_allclose((mine.T @ mine / 300)[2:], np.eye(5)[2:], atol=1e-8)
+    beyond = bends(np.array([[20.0, 0.0, 5.0], [21.0, 0.0, 6.0], [22.0, 0.0, 7.0]]), np.arange(3))
+    np.testing.assert_allclose(np.diff(beyond, n=2, axis=0), 0.0, atol=1e-7)
+    # fewer rows and columns have the same bends
+    np.testing.assert_array_equal(bends(X[:7], np.array([2])), B[:7, 3:])
+
+
+def test_curved_main_effects_do_not_bend_a_linear_contrast():
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(300, 3))
+    action = (rng.uniform(size=300) < 1.0 / (1.0 + np.exp(-1.5 * X[:, 0]))).astype(int)
+    table = {f"x{j}": X[:, j] for j in range(3)} | {"action": action}
+    table["reward"] = 2.0 * np.exp(X[:, 0]) + action * (0.5 - X[:, 0]) + 0.5 * rng.normal(size=300)
+    stage = {"history": ["x0", "x1", "x2"], "action": "action", "reward": "reward"}
+    machine = machine_of(TrialData.from_wide(table, [stage])).fit(range(3))
+    contrast = np.diff(machine.slopes, axis=1)[:, 0]
+    np.testing.assert_allclose(contrast, [-1.0, 0.0, 0.0], atol=0.25)
+    assert np.diff(machine.levels) == pytest.approx(0.5, abs=0.25)
 
 
 def preferred(trial, groups, kind="anova"):
@@ -202,5 +233,5 @@ def test_of_very_many_columns_the_strongest_are_averaged_over():
     data, _, _ = _moments(D, y, np.ones(120), [np.arange(120) < 40, np.zeros(120, dtype=bool)])
     found = average_slopes(data, np.arange(200) % 2)
     np.testing.assert_allclose(found.slopes[:, [3, 190]], [[1.0, -1.0]] * 2, atol=0.2)
-    assert ((found.probable > 0.0).sum(axis=1) == 150).all()
+    assert ((found.slopes != 0.0).sum(axis=1) == 150).all()
     assert (found.squares > 0.0).all()

@@ -48,6 +48,7 @@ _HOMES = {
     "regimes._action_columns": "ActionColumns",
     "regimes._advantage": "AdvantageLearning ContrastMachine",
     "regimes._anova_kernel": "ActionAnovaState CategoryFeatures ColumnFeatures ContrastState KeptState",
+    "regimes._bends": "Bends",
     "regimes._column_machine": "ColumnMachine",
     "regimes._contrasts": "TailoringEffect",
     "regimes._dose": "DoseRange",

@@ -1,33 +1,38 @@
-"""A Q-function of lines, averaged over which slopes there are, and when it is preferred to curves."""
+"""A Q-function whose contrasts are lines, averaged over which slopes there are, and when it is preferred."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from rlselect._clock import stop_if_late
 from rlselect.machines import EliminationPath, paired_comparison
+from rlselect.regimes._bends import Bends
 from rlselect.regimes._selection import JudgedLines, StageSelection
 from rlselect.regimes._spike_and_slab import ColumnMoments, average_slopes
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
 __all__ = ["LineMachine", "lines_again", "prefer_lines"]
 
-# a history column stays where one of its slopes is at least so probable; it is often open which of them is
-# there, that of everybody or those of some actions
-_PROBABLE = 0.25
-# columns and products that can be averaged over; of more, those of the selected history columns
-_MOST = 600
+# A history column stays where the square of one of its expected slopes is at least this share of what is
+# expected of the square. Of a slope that is sharply known if it is there, that is how probable it is; many
+# weak slopes together need not be sharply known.
+_POINTS = 0.125
+# columns, products and bends that can be averaged over; of more, those of the selected history columns
+_MOST = 800
+_BENDS = 3
 
 
 class LineMachine(StageMachine):
-    """A Q-function that is linear in the history, with slopes of its own for each action.
+    """A Q-function whose contrasts are linear in the history: slopes of its own for each action.
 
     Columns are those of the history, and these times the indicator of each action in turn: what an action
-    changes of few slopes costs few coefficients, whichever action it is. Slopes are averaged over which of
-    them there are, see `_spike_and_slab`; main effects and the changes that each action makes are a block
-    each.
+    changes of few slopes costs few coefficients, whichever action it is. What is the same under all actions
+    may bend, see `Bends`: curved main effects would bend the contrasts of lines where actions lean on the
+    history. Slopes are averaged over which of them there are, see `_spike_and_slab`; main effects, the
+    changes that each action makes and bends are a block each.
 
     Parameters
     ----------
@@ -40,6 +45,8 @@ class LineMachine(StageMachine):
         Q-values of the actions for an average history.
     slopes : (c, K) array
         Of the encoded columns of the history, 0 for those that are not needed.
+    curves : (b,) array
+        Of the bends, likewise.
     penalties : (d,) array
         What a ridge would take for the squares of the actions' levels and of the slopes of needed columns,
         variance of the noise over their expected squares; refits do.
@@ -49,6 +56,14 @@ class LineMachine(StageMachine):
     penalties: np.ndarray
     levels: np.ndarray
     slopes: np.ndarray
+    curves: np.ndarray
+
+    @cached_property
+    def bends(self) -> Bends:
+        """Bends of the columns that are numbers."""
+        e = self.encoder
+        single = [g for g, columns in enumerate(e.groups) if len(columns) == 1 and not e.past[g]]
+        return Bends(self.X, self._used(single).tolist())
 
     def _like(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, subjects: np.ndarray) -> "LineMachine":
         return LineMachine(self.encoder, X, y, weights, "lines", subjects=subjects)
@@ -64,28 +79,34 @@ class LineMachine(StageMachine):
         """Numbers of the encoded columns of some groups."""
         return np.concatenate([np.empty(0, dtype=int), *(self.encoder.groups[g] for g in groups)])
 
+    def _bent(self, used: np.ndarray) -> np.ndarray:
+        """Numbers of the bends of some encoded columns."""
+        return np.flatnonzero(np.isin(self.bends.owners, used))
+
     def _design(self, used: np.ndarray) -> np.ndarray:
-        """Actions, some columns and their products with each action: (n, K + c + c K)."""
+        """Actions, some columns, their products with each action and their bends: (n, K + c + c K + b)."""
         history, taken = self._split(self.X)
         products = (history[:, used, None] * taken[:, None]).reshape(len(history), -1)
-        return np.column_stack([taken, history[:, used], products])
+        return np.column_stack([taken, history[:, used], products, self.bends(history, used)])
 
     def _learnt(self, groups: Sequence[int], left_out: Sequence[np.ndarray]) -> list["LineMachine"]:
         """The machine on some groups without each of some sets of rows, bool arrays."""
         used, K = self._used(groups), len(self.encoder.labels)
         data, means, mean = _moments(self._design(used), self.y, self.weights, left_out)
-        each = 1 + np.arange(K)
-        blocks = np.concatenate([each, np.zeros(len(used), dtype=int), np.tile(each, len(used))])
+        each, bent = 1 + np.arange(K), self._bent(used)
+        main, bends = np.zeros(len(used), dtype=int), np.full(len(bent), K + 1)
+        blocks = np.concatenate([each, main, np.tile(each, len(used)), bends])
         group = np.repeat(np.array(groups, dtype=int), [len(self.encoder.groups[g]) for g in groups])
         # group of each column of the design, none for the actions themselves
-        groups_of = np.concatenate([np.full(K, -1), group, np.repeat(group, K)])
+        of_bends = group[np.searchsorted(used, self.bends.owners[bent])]
+        groups_of = np.concatenate([np.full(K, -1), group, np.repeat(group, K), of_bends])
         found, machines = average_slopes(data, blocks), []
-        for k, probable in enumerate(found.probable >= _PROBABLE):
-            needed = np.unique(groups_of[probable & (groups_of >= 0)])
+        for k, points in enumerate(np.square(found.slopes) >= _POINTS * found.squares):
+            needed = np.unique(groups_of[points & (groups_of >= 0)])
             stays = np.isin(groups_of, [-1, *needed])
             slopes = np.where(stays, found.slopes[k], 0.0)
             machine = self._like(self.X, self.y, self.weights, self.subjects)
-            machine.groups = needed.tolist()
+            machine.groups, machine.bends = needed.tolist(), self.bends
             machine.penalties = (found.noise[k] / found.squares[k])[stays]
             machine._take(slopes, float(mean[k] - means[k] @ slopes), used)
             machines.append(machine)
@@ -94,15 +115,18 @@ class LineMachine(StageMachine):
     def _take(self, coefficients: np.ndarray, intercept: float, used: np.ndarray) -> None:
         """Keep what predictions need."""
         K, c = len(self.encoder.labels), len(used)
-        self.levels = intercept + coefficients[:K]
+        levels, main, changes, curves = np.split(coefficients, np.cumsum([K, c, c * K]))
+        self.levels = intercept + levels
         self.slopes = np.zeros((self.encoder.action[0], K))
-        self.slopes[used] = coefficients[K : K + c, None] + coefficients[K + c :].reshape(c, K)
+        self.slopes[used] = main[:, None] + changes.reshape(c, K)
+        self.curves = np.zeros(len(self.bends.owners))
+        self.curves[self._bent(used)] = curves
 
     def fit(self, groups: Sequence[int]) -> "LineMachine":
         """Fit on some groups, of which those that are probably needed stay."""
         found = self._learnt(list(groups), [np.zeros(len(self.y), dtype=bool)])[0]
         self.groups, self.penalties = found.groups, found.penalties
-        self.levels, self.slopes = found.levels, found.slopes
+        self.levels, self.slopes, self.curves = found.levels, found.slopes, found.curves
         return self
 
     def held_out_losses(self, folds: np.ndarray, groups: Sequence[int]) -> np.ndarray:
@@ -116,7 +140,7 @@ class LineMachine(StageMachine):
 
     def _refit(self, rows: np.ndarray, y: np.ndarray) -> "LineMachine":
         other = self._like(self.X[rows], y, self.weights[rows], self.subjects[rows])
-        other.groups, other.penalties = self.groups, self.penalties
+        other.groups, other.penalties, other.bends = self.groups, self.penalties, self.bends
         used, nobody = other._used(self.groups), np.zeros(len(y), dtype=bool)
         data, means, mean = _moments(other._design(used), y, other.weights, [nobody])
         found = np.linalg.solve(data.gram[0] + np.diag(self.penalties), data.cross[0])
@@ -125,7 +149,9 @@ class LineMachine(StageMachine):
 
     def _lines(self, X: np.ndarray) -> np.ndarray:
         history, taken = self._split(X)
-        return (taken * (self.levels + history @ self.slopes)).sum(axis=1)
+        lines = (taken * (self.levels + history @ self.slopes)).sum(axis=1)
+        bent = np.unique(self.bends.owners[self.curves != 0.0])
+        return lines + self.bends(history, bent) @ self.curves[self._bent(bent)]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Q-function of encoded rows."""
@@ -148,7 +174,7 @@ def _moments(
 
 
 def prefer_lines(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
-    """Lines where they are as good, to one standard error, as a kernel machine.
+    """Lines where they are as good, to two standard errors, as a kernel machine.
 
     A linear contrast needs fewer subjects than a curve does, and an elimination by whole columns may lose
     slopes that one action alone has. Both are judged on the same folds, those of the elimination: without a
@@ -198,14 +224,17 @@ def _lines_like(machine: StageMachine) -> LineMachine:
 def _candidates(machine: StageMachine) -> Sequence[int]:
     """Groups that lines are learnt from: all, or where these are too many those of the machine."""
     e = machine.encoder
-    every = e.action[0] * (1 + len(e.labels))
+    every = e.action[0] * (1 + len(e.labels) + _BENDS)
     return range(len(e.groups)) if every <= _MOST else machine.groups
 
 
 def _lines_are_as_good(judged: JudgedLines, weights: np.ndarray) -> bool:
-    """Whether the losses of lines are not larger by more than a paired standard error."""
+    """Whether the losses of lines are not larger by more than two paired standard errors.
+
+    With one, curves are taken in every sixth trial in which they are no better.
+    """
     compared = paired_comparison(EliminationPath(losses=[judged.lines, judged.machine], weights=weights))
-    return bool(compared["difference"][0] <= compared["difference_standard_error"][0])
+    return bool(compared["difference"][0] <= 2.0 * compared["difference_standard_error"][0])
 
 
 def _losses(machine: StageMachine, folds: np.ndarray, selected: Mapping[int, list[int]]) -> np.ndarray:

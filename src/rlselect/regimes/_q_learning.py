@@ -48,9 +48,9 @@ class QLearning(BackwardLearner):
         randomised alike; "trees": extremely randomised trees. "auto" takes the one of the first three with
         the smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than
         a paired standard error and on held-out folds ("rbf" always for the dissertation's selections); with
-        ``selection="loo"`` it then takes lines in all columns, averaged over which slopes there are (a spike
-        and a slab), where these are as good, to one standard error on held-out folds (``model_`` says
-        "lines").
+        ``selection="loo"`` it then takes contrasts that are lines in all columns beside main effects that may
+        bend, averaged over which slopes there are (a spike and a slab), where these are as good, to two
+        standard errors on held-out folds (``model_`` says "lines").
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with

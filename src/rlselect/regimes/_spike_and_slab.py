@@ -1,9 +1,13 @@
 r"""Linear slopes averaged over which of them there are: spikes and slabs, one pair for each block of columns.
 
-Each slope is 0 or, with the probability :math:`\pi_b` of its block, normal with the variance :math:`\tau_b`.
-Both are learnt with the slopes, so that few large slopes of one block and many small ones of another are told
-from each other, and no penalty is chosen: a decision hangs on the direction of slopes, which the penalty that
-predicts best spoils where slopes are many, and a choice among penalties on folds is a matter of chance.
+Each slope is 0 or, with the probability :math:`\pi_b` of its block, normal with the variance
+:math:`\tau_b = \rho_b / (\pi_b m_b)`, where :math:`m_b` is the number of its columns and :math:`\rho_b` what
+they explain together. Beforehand every share is as likely as any other, and so is the standard deviation of
+what is explained: few large slopes and many small ones are equally welcome. (Variances that know nothing of
+the shares expect of many slopes that they explain much, and take many small ones for none.) Both are learnt
+with the slopes, so that few large slopes of one block and many small ones of another are told from each
+other, and no penalty is chosen: a decision hangs on the direction of slopes, which the penalty that predicts
+best spoils where slopes are many, and a choice among penalties on folds is a matter of chance.
 
 The average is that of Gibbs samplers, side by side from few to many expected slopes. They see the sums of
 squares and products alone, and visit columns from the one that moves most with the response on: the order of
@@ -20,9 +24,9 @@ from rlselect._clock import stop_if_late
 __all__ = ["Average", "ColumnMoments", "average_slopes"]
 
 _CHAINS, _SWEEPS, _FIRST = 16, 50, 20
-# what is known of the variance of slopes beforehand: one slope of this share of the response's variance
-_USUAL = 0.125
-_SURE = 1e-4
+# shares of slopes that are there, in logits, and of the response's variance that a block explains, as
+# standard deviations
+_LOGITS, _DEVIATIONS = np.linspace(-7.0, 7.0, 15), (np.arange(12) + 0.5) / 12.0
 # columns that are averaged over at most, and what is expected of the square of other slopes
 _MOST, _NOTHING = 150, 1e-8
 
@@ -52,15 +56,12 @@ class Average(NamedTuple):
     ----------
     slopes, squares : (m, d) arrays
         Expected slopes, and their expected squares.
-    probable : (m, d) array
-        How probable each is.
     noise : (m,) array
         Expected variance of the noise.
     """
 
     slopes: np.ndarray
     squares: np.ndarray
-    probable: np.ndarray
     noise: np.ndarray
 
 
@@ -87,7 +88,7 @@ def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
     sizes = np.bincount(blocks)
     found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), blocks[kept], sizes)
     shape = data.cross.shape
-    every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows), np.zeros(shape)
+    every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows)
     for whole, part in zip(every, found, strict=False):
         whole[:, kept] = part
     return Average(*every, found.noise)
@@ -143,13 +144,13 @@ class _Chains:
         shape = (len(said), len(data.total), _CHAINS)
         self._unit = (data.total / data.rows)[:, None]
         self.noise = np.broadcast_to(0.5 * self._unit, shape[1:]).copy()
-        self._slab = np.broadcast_to(_USUAL * self._unit, shape).copy()
+        self._slab = np.broadcast_to(0.1 * self._unit, shape).copy()
         self._share = np.broadcast_to(np.linspace(0.1, 0.9, _CHAINS), shape).copy()
         self.slopes = np.zeros((len(blocks), *shape[1:]))
         self._fitted = np.zeros_like(self.slopes)
 
-    def sweep(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Draw all once: expected slopes, squares and how probable they are, (d, m) means over the chains."""
+    def sweep(self) -> tuple[np.ndarray, np.ndarray]:
+        """Draw all once: expected slopes and squares, (d, m) means over the chains."""
         slab, noise = self._slab[self._blocks], self.noise
         spread = 1.0 / (self._size / noise + 1.0 / slab)
         odds = np.log(self._share / (1.0 - self._share))[self._blocks] + 0.5 * np.log(spread / slab)
@@ -172,17 +173,29 @@ class _Chains:
         there = expit(odds + half * np.square(means))
         self._draw_blocks()
         squares = there * (np.square(means) + spread)
-        return (there * means).mean(axis=2), squares.mean(axis=2), there.mean(axis=2)
+        return (there * means).mean(axis=2), squares.mean(axis=2)
 
     def _draw_blocks(self) -> None:
         """Shares and variances of the slopes of each block, and the variance of the noise."""
+        share, deviation = (part.ravel() for part in np.meshgrid(expit(_LOGITS), _DEVIATIONS))
+        # all shares are equally likely, and lie the closer the nearer they are to 0 or 1
+        rare = 1.0 - share
+        prior = np.log(share * rare)
         for block, members in self._members.items():
-            mine = self.slopes[members]
-            there = (mine != 0.0).sum(axis=0)
-            share = self._rng.beta(1.0 + there, 1.0 + self._sizes[block] - there)
-            self._share[block] = np.clip(share, _SURE, 1.0 - _SURE)
-            squares = _USUAL * self._unit + np.square(mine).sum(axis=0)
-            self._slab[block] = squares / (2.0 * self._rng.gamma(0.5 * (1.0 + there)))
+            mine, size = self.slopes[members], self._sizes[block]
+            there = (mine != 0.0).sum(axis=0)[..., None]
+            squares = np.square(mine).sum(axis=0)[..., None]
+            slab = np.square(deviation) / np.maximum(share * size, 1.0)
+            chances = prior + there * (np.log(share) - 0.5 * np.log(slab)) + (size - there) * np.log(rare)
+            chances -= 0.5 * squares / (slab * self._unit[..., None])
+            drawn = _draw(chances, self._rng)
+            self._share[block], self._slab[block] = share[drawn], slab[drawn] * self._unit
         left = self._total[:, None] + (self.slopes * (self._fitted - 2.0 * self._cross)).sum(axis=0)
         left = np.maximum(left, 1e-9 * self._total[:, None])
         self.noise = left / (2.0 * self._rng.gamma(0.5 * (self._rows[:, None] - 1.0), size=left.shape))
+
+
+def _draw(chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Positions (...,) in the last axis, by the logarithms of their chances."""
+    shares = np.exp(chances - chances.max(axis=-1, keepdims=True)).cumsum(axis=-1)
+    return (shares < rng.uniform(size=chances.shape[:-1])[..., None] * shares[..., -1:]).sum(axis=-1)

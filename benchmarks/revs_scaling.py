@@ -156,11 +156,11 @@ def write(kind, path, n, p, coef, seed, signal="strong"):
             writer.write_table(pa.table(columns, schema=schema), row_group_size=len(part))
 
 
-def measure(kind, signal, n, p, folder, repeats):
+def measure(kind, signal, n, p, folder, repeats, seed):
     """Simulate, fit in another process, and remove the data."""
     path = str(folder / f"{kind.split()[0].strip(',')}-{signal.replace(', ', '-')}-{n}-{p}")
-    coef = coefficients(p, signal, np.random.default_rng(7))
-    write(kind, path, n, p, coef, seed=1, signal=signal)
+    coef = coefficients(p, signal, np.random.default_rng(seed + 6))
+    write(kind, path, n, p, coef, seed=seed, signal=signal)
     warm = str(folder / "warm.parquet")
     if not os.path.exists(warm):
         write("parquet", warm, 6000, 60, coefficients(60, "strong", None), seed=0)
@@ -264,6 +264,7 @@ def main():
         "--workers", type=int, nargs="*", default=[1, 2], help="Dask workers, for the cells of _workers.py"
     )
     parser.add_argument("--repeats", type=int, default=3, help="fits per cell, each with its own seed")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the data")
     parser.add_argument("--scratch", type=Path, help="folder for the data; the system's by default")
     parser.add_argument("--out", type=Path, help="write PATH.csv and PATH.md, e.g. results/revs_scaling")
     args = parser.parse_args()
@@ -275,7 +276,7 @@ def main():
     fits = []
     with tempfile.TemporaryDirectory(dir=args.scratch) as folder:
         for kind, signal, n, p in cells:
-            fits += measure(kind, signal, n, p, Path(folder), args.repeats)
+            fits += measure(kind, signal, n, p, Path(folder), args.repeats, args.seed)
             show = _workers.table if only_workers else table
             print(show(fits[-args.repeats :]).splitlines()[-1], flush=True)
             if args.out:

@@ -1,6 +1,6 @@
 """What RiskRFE finds by default: F1 and seconds on classes, waves, interactions and noise, and on real rows.
 
-python experiments/risk_rfe_designs.py --replicates 8 --seed 948 --out experiments/results/risk_rfe_designs.md
+python experiments/risk_rfe_designs.py --replicates 8 --out experiments/results/risk_rfe_designs.md
 """
 
 import time

@@ -56,11 +56,11 @@ def replicates(rows, method, cells):
     return f"{low} seeds" if low == high else f"{low}-{high} seeds"
 
 
-def selection(title, name, cells="*", *, own="REVS", ours=None):
-    """Mean and worst F1 over cells beside the peers; with `ours`, a later table holds our fits."""
-    peers, rows = fits(name), fits(ours or name)
-    mine = by_cell(rows, cells, "f1")[own]
-    found = by_cell(peers, cells, "f1")
+def selection(title, name, cells="*", *, own="REVS"):
+    """Mean and worst F1 over cells beside the peers."""
+    rows = fits(name)
+    found = by_cell(rows, cells, "f1")
+    mine = found[own]
     others = {m: {c: v[c] for c in mine} for m, v in found.items() if m != own and v.keys() >= mine.keys()}
     best = max(others, key=lambda m: mean(others[m].values()))
     better = {}
@@ -70,12 +70,11 @@ def selection(title, name, cells="*", *, own="REVS", ours=None):
                 better[cell] = (method, values[cell])
     lost = "; ".join(f"{c}: {m} {figure(v)} ({figure(mine[c])})" for c, (m, v) in better.items())
     lasso = mean_and_worst(others["lasso, CV"]) if "lasso, CV" in others else "not run"
-    link = " ".join(f"`{n}.csv`" for n in dict.fromkeys([name, ours or name]))
     count = len(mine)
     return (
         f"| {title}{f', {count} cells' if count > 1 else ''}: mean / worst F1 | {mean_and_worst(mine)} "
         f"({replicates(rows, own, cells)}) | {best} {mean_and_worst(others[best])} | {lasso} "
-        f"| {lost or 'none'} | {link} |"
+        f"| {lost or 'none'} | `{name}.csv` |"
     )
 
 
@@ -110,19 +109,18 @@ def large(title, name, cells):
     return f"| {title}: exact sets, F1, CPU time | {own[1]} | {other} | not run | {lost} | `{name}.csv` |"
 
 
-def cost(title, name, ours):
+def cost(title, name):
     """Median processor time of a fit."""
     seconds = {}
-    for row in [r for r in fits(name) if r["method"] != "REVS"] + fits(ours):
+    for row in fits(name):
         seconds.setdefault(row["method"], []).append(float(row["cpu_seconds"]))
     times = {method: median(values) for method, values in seconds.items()}
     quick = min(times, key=times.get)
     lasso = figure(times["lasso, CV"], 2)
     return (
         f"| {title}: CPU s of a fit | {figure(times['REVS'], 2)} | {quick} {figure(times[quick], 2)} "
-        f"| {lasso} "
-        f"| {sum(t < times['REVS'] for t in times.values())} of {len(times) - 1} peers "
-        f"| `{name}.csv` `{ours}.csv` |"
+        f"| {lasso} | {sum(t < times['REVS'] for t in times.values())} of {len(times) - 1} peers "
+        f"| `{name}.csv` |"
     )
 
 
@@ -174,10 +172,10 @@ def real():
 def block():
     """What stands between the marks."""
     lines = [
-        selection("n = 200, linear, 25 true", "revs_highdim_linear", ours="revs_highdim_linear_learnt"),
-        selection("n = 500, logistic, 15 true", "revs_highdim_logistic", ours="revs_highdim_logistic_learnt"),
-        selection("n = 200, linear, ten true, kinds of noise", "revs_priors_noise"),
-        cost("n = 200, linear", "revs_highdim_linear", "revs_highdim_linear_learnt"),
+        selection("n = 200, linear, 25 true", "revs_highdim_linear"),
+        selection("n = 500, logistic, 15 true", "revs_highdim_logistic"),
+        selection("n = 200, linear, ten true, kinds of noise", "revs_priors", "noise-*"),
+        cost("n = 200, linear", "revs_highdim_linear"),
         nothing("no signal at all", "revs_noise"),
         *grid(),
         real(),

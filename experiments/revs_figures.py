@@ -42,11 +42,7 @@ MANY_ROWS = {
     "REVS": "revs",
 }
 KEPT_FITS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
-# fits of the peers and, in a later file, of REVS
-KEPT = {
-    "linear": ("revs_highdim_linear.csv", "revs_highdim_linear_learnt.csv"),
-    "logistic": ("revs_highdim_logistic.csv", "revs_highdim_logistic_learnt.csv"),
-}
+KEPT = {"linear": "revs_highdim_linear.csv", "logistic": "revs_highdim_logistic.csv"}
 HEADINGS = {"n_selected": "selected", "tnr": "TNR %", "ppv": "PPV %", "mse": "test MSE"}
 
 
@@ -111,15 +107,14 @@ def kept(model):
     """Fits of the benchmarks: (structure, p, method) -> records."""
     names = {HIGHDIM[key].NAME: name for name, key in FEW_ROWS.items()}
     out = {}
-    for path, mine in zip(KEPT[model], (set(METHODS) - {"REVS"}, {"REVS"}), strict=True):
-        with (KEPT_FITS / path).open(newline="") as file:
-            for row in csv.DictReader(file):
-                kind, structure, p = row["cell"].split("-")
-                name = names.get(row["method"])
-                if kind == model and name in mine:
-                    record = {key: float(row[key]) for key in ("n_selected", "tnr", "ppv")}
-                    record |= {key: 100 * record[key] for key in ("tnr", "ppv")}
-                    out.setdefault((structure, int(p), name), []).append(record)
+    with (KEPT_FITS / KEPT[model]).open(newline="") as file:
+        for row in csv.DictReader(file):
+            kind, structure, p = row["cell"].split("-")
+            name = names.get(row["method"])
+            if kind == model and name in METHODS:
+                record = {key: float(row[key]) for key in ("n_selected", "tnr", "ppv")}
+                record |= {key: 100 * record[key] for key in ("tnr", "ppv")}
+                out.setdefault((structure, int(p), name), []).append(record)
     return out
 
 
@@ -228,9 +223,7 @@ def report(high, big, out):
     lines += [
         "",
         "Figures 3 and 6 show the fits of `benchmarks/results/` "
-        + " and ".join(
-            f"{', '.join(f'`{path}`' for path in paths)} ({model})" for model, paths in KEPT.items()
-        )
+        + " and ".join(f"`{path}` ({model})" for model, path in KEPT.items())
         + " beside Tables 2 and 3 as printed (rings).",
     ]
     (out / "README.md").write_text("\n".join(lines) + "\n")

@@ -1,6 +1,6 @@
 r"""Trials with linear contrasts: is the default ever worse than linear or lasso Q-learning or than dWOLS?
 
-python benchmarks/regimes_linear.py --replicates 4 --seed 2700 \
+python benchmarks/regimes_linear.py --replicates 6 --seed 976000 \
     --records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md
 """
 
@@ -17,7 +17,7 @@ from regimes import PlainQ
 from rlselect import QLearning
 
 COMMAND = (
-    "python benchmarks/regimes_linear.py --replicates 4 --seed 2700 "
+    "python benchmarks/regimes_linear.py --replicates 6 --seed 976000 "
     "--records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md"
 )
 

@@ -179,7 +179,7 @@ def prefer_lines(machine: StageMachine, chosen: StageSelection) -> tuple[StageMa
     A linear contrast needs fewer subjects than a curve does, and an elimination by whole columns may lose
     slopes that one action alone has. Both are judged on the same folds, those of the elimination: without a
     fold, selected columns are those that its own elimination keeps. Rows that have chosen them would flatter
-    them.
+    them. Lines that are no better than the mean of each action are these means, without any column.
     """
     if not _can_be_lines(machine):
         return machine, chosen
@@ -189,12 +189,14 @@ def prefer_lines(machine: StageMachine, chosen: StageSelection) -> tuple[StageMa
     lines = _lines_like(machine)
     groups = _candidates(machine)
     judged = JudgedLines(
-        lines=lines.held_out_losses(folds, groups), machine=_losses(machine, folds, selected)
+        lines=lines.held_out_losses(folds, groups),
+        machine=_losses(machine, folds, selected),
+        means=lines.held_out_losses(folds, []),
     )
     chosen = replace(chosen, judged=judged)
     if not _lines_are_as_good(judged, machine.weights):
         return machine, chosen
-    lines.fit(groups)
+    lines.fit(_needed(groups, judged, machine.weights))
     reason = f"{chosen.reason}; linear slopes are as good on held-out folds"
     return lines, chosen.turned_into(lines.groups, reason)
 
@@ -206,7 +208,7 @@ def lines_again(machine: StageMachine, judged: JudgedLines) -> StageMachine:
     """
     if not (_can_be_lines(machine) and _lines_are_as_good(judged, machine.weights)):
         return machine
-    return _lines_like(machine).fit(_candidates(machine))
+    return _lines_like(machine).fit(_needed(_candidates(machine), judged, machine.weights))
 
 
 def _can_be_lines(machine: StageMachine) -> bool:
@@ -226,6 +228,11 @@ def _candidates(machine: StageMachine) -> Sequence[int]:
     e = machine.encoder
     every = e.action[0] * (1 + len(e.labels) + _BENDS)
     return range(len(e.groups)) if every <= _MOST else machine.groups
+
+
+def _needed(groups: Sequence[int], judged: JudgedLines, weights: np.ndarray) -> Sequence[int]:
+    """The groups where lines are better on held-out folds than the mean of each action, otherwise none."""
+    return groups if float(weights @ (judged.means - judged.lines)) > 0.0 else []
 
 
 def _lines_are_as_good(judged: JudgedLines, weights: np.ndarray) -> bool:

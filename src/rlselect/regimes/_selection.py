@@ -55,14 +55,15 @@ MODEL = one_of("auto", *FAMILIES, "trees") | anything(
 
 
 class JudgedLines(NamedTuple):
-    """Held-out losses (n,) of lines and of the kernel machine."""
+    """Held-out losses (n,) of lines, of the kernel machine and of the mean of each action."""
 
     lines: np.ndarray
     machine: np.ndarray
+    means: np.ndarray
 
     def of_rows(self, rows: np.ndarray) -> "JudgedLines":
         """The same of some rows."""
-        return JudgedLines(self.lines[rows], self.machine[rows])
+        return JudgedLines(self.lines[rows], self.machine[rows], self.means[rows])
 
 
 @dataclass(frozen=True)

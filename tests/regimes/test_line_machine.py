@@ -9,7 +9,7 @@ from rlselect import QLearning, TrialData, load, save
 from rlselect.regimes._bends import Bends
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import Split
-from rlselect.regimes._line_machine import LineMachine, _losses, _moments, prefer_lines
+from rlselect.regimes._line_machine import LineMachine, _losses, _moments, lines_again, prefer_lines
 from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._spike_and_slab import _Chains, average_slopes
 from rlselect.regimes._stage_machine import StageMachine
@@ -161,6 +161,25 @@ def test_curved_main_effects_do_not_bend_a_linear_contrast():
 def preferred(trial, groups, kind="anova"):
     machine = machine_of(trial, kind).fit(groups)
     return machine, *prefer_lines(machine, StageSelection(list(groups), None, "before"))
+
+
+def test_lines_that_say_no_more_than_means_have_no_column():
+    """The rewards of others tell nothing; slopes learnt from them only add errors."""
+    trial = arms(n=90)
+    machine = machine_of(trial, "linear")
+    machine.y = np.random.default_rng(5).normal(size=90) + np.arange(3)[trial.stages[0].action]
+    machine.fit([0, 1])
+    lines, chosen = prefer_lines(machine, StageSelection([0, 1], None, "before"))
+    assert isinstance(lines, LineMachine)
+    judged = chosen.judged
+    assert judged.lines.mean() >= judged.means.mean()
+    assert lines.groups == chosen.groups == []
+    means = np.array([machine.y[trial.stages[0].action == a].mean() for a in range(3)])
+    np.testing.assert_allclose(lines.predict(machine.X), means[trial.stages[0].action], atol=0.1)
+    few = np.arange(60)
+    again = lines_again(machine_of(trial, "linear"), judged)
+    assert again.groups == []
+    assert len(judged.of_rows(few).means) == 60
 
 
 def test_lines_are_preferred_where_they_are_as_good():

@@ -66,7 +66,7 @@ class _GainReader:
 
     def look(self, rng: np.random.Generator) -> None:
         """Add the states of a round, and find what other rows say about ways to shrink."""
-        number = NETWORK.reading_states
+        number = min(NETWORK.reading_states, NETWORK.reading_steps * self.task.batch)
         sight = self._sight(self._rows(self.own if self.own[-1] > 0 else self.others, number, rng), rng)
         for unit, may in enumerate(sight.may.T):
             seen = sight.seen[may]

@@ -102,8 +102,9 @@ class NetworkPlan:
         tell: by their mean log probabilities they are as sure as each, and more often right.
     sparsities : pair
         Candidates are judged between these shares of units not bought.
-    reading_rounds, reading_states : int
-        Rounds in which gains are read from the trunk, and states of each.
+    reading_rounds, reading_steps, reading_states : int
+        Rounds in which gains are read from the trunk, and states of each: those of so many steps of training,
+        and so many at most.
     ridges : tuple of float
         By which these are shrunk, as multiples of the mean square of what the trunk says; one is chosen.
     squared_unit : float
@@ -133,6 +134,7 @@ class NetworkPlan:
     averaged: float = 0.9
     sparsities: tuple[float, float] = (0.5, 0.95)
     reading_rounds: int = 4
+    reading_steps: int = 16
     reading_states: int = 2048
     ridges: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
     squared_unit: float = 4.0

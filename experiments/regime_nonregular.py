@@ -4,7 +4,7 @@ python experiments/regime_nonregular.py --records experiments/results/regime_non
     --replicates 120 --seed 20000 --models linear --out experiments/results/regime_nonregular.md
 
 python experiments/regime_nonregular.py --records experiments/results/regime_nonregular_default.jsonl \
-    --replicates 143 --seed 41000 --models auto --out experiments/results/regime_nonregular_default.md
+    --replicates 112 --seed 43000 --models auto --out experiments/results/regime_nonregular_default.md
 """
 
 import numpy as np

@@ -43,6 +43,27 @@ def test_told_the_family_columns_are_times_and_events(y):
     assert survival_parts(["days", "died"]) == {"time": "days", "event": "died"}
 
 
+def test_a_frame_of_times_and_events_needs_no_family():
+    frame = pd.DataFrame({"event": EVENT, "time": TIME})
+    assert is_survival(frame)
+    assert is_survival(frame.assign(stratum=["a", "b", "a", "b"], event=EVENT * 1))
+    # of other names, and of other values, each column is a response
+    assert not is_survival(frame.rename(columns={"event": "died"}))
+    assert not is_survival(frame.assign(age=TIME))
+    assert not is_survival(frame.assign(event=TIME))
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    y = pd.DataFrame({"time": rng.exponential(np.exp(-X[:, 1])), "event": np.arange(80) % 4 > 0})
+    model = REVS(random_state=0).fit(X, y)
+    assert model.family_ == "cox"
+    assert model.score(X, y) > 0.5
+
+
+def test_events_in_words_are_refused_with_the_comparison_to_make():
+    with pytest.raises(TypeError, match="as in event == 'yes'"):
+        read_survival(TIME, {"event": np.array(["yes", "no", "yes", "no"])}, "efron")
+
+
 def test_equal_rows_share_a_record():
     kind, codes, strata = read_survival(TIME, {"event": EVENT.astype(int)}, "efron")
     assert codes[0] == codes[2] != codes[1]
@@ -72,6 +93,7 @@ def test_an_event_at_the_start_is_at_risk():
         (TIME, "structured array with the fields 'event' and 'time'"),
         (np.column_stack([TIME, TIME]), "then zeros and ones"),
         (pd.DataFrame({"a": TIME, "b": TIME}), "y has no 'time'"),
+        (pd.DataFrame({"days": TIME, "status": EVENT + 1}), r"as in y\['status'\] == 2"),
         ({"time": TIME}, "y has no 'event'"),
         ({"time": TIME, "event": EVENT, "age": TIME}, "y has a field 'age'"),
     ],
@@ -86,6 +108,8 @@ def test_other_forms_are_refused(y, message):
     [
         (-TIME, {"event": EVENT}, r"time holds -3 \(row 0\); times of zero or more"),
         (TIME, {"event": np.array([0, 1, 2, 0])}, r"event holds 2 \(row 2\); truth values"),
+        (TIME, {"event": EVENT + 1}, "as in event == 2, where 2 marks an event"),
+        (EVENT * 1.0, {"event": TIME}, "swap them"),
         (TIME, {"event": EVENT, "entry": np.array([0, 1.0, 0, 0])}, r"entry holds 1 \(row 1\)"),
         (TIME, {"event": np.zeros(4, dtype=bool)}, "no event"),
     ],

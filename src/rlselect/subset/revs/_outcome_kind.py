@@ -70,10 +70,20 @@ class OutcomeKind:
 
 
 def is_survival(y: Any) -> bool:
-    """Whether a response is made of several parts, as times until an event are."""
+    """Whether a response is made of several parts, as times until an event are.
+
+    A frame is, if its columns have the names of such parts and "event" holds what an event does: of others
+    each column is a response.
+    """
     names = getattr(getattr(y, "dtype", None), "names", None)
     pair = isinstance(y, tuple) and len(y) == 2 and all(isinstance(name, str) for name in y)
-    return names is not None or isinstance(y, Mapping) or pair
+    if names is not None or isinstance(y, Mapping) or pair:
+        return True
+    if not hasattr(y, "columns") or np.ndim(y) != 2:
+        return False
+    columns = [name for name in y.columns if isinstance(name, str)]
+    named = len(columns) == len(y.columns) and {"time", "event"} <= set(columns) <= set(_SURVIVAL)
+    return named and _is_flag(np.asarray(y["event"]))
 
 
 def survival_parts(y: Any) -> dict[str, Any]:
@@ -108,7 +118,13 @@ def survival_parts(y: Any) -> dict[str, Any]:
     lost = [name for name in ("time", "event") if parts.get(name) is None]
     if strange or lost:
         what = f"has no {lost[0]!r}" if lost else f"has a field {strange[0]!r}"
-        raise ValueError(f"y {what}; its fields are 'time' and 'event', and may be 'entry' and 'stratum'.")
+        message = f"y {what}; its fields are 'time' and 'event', and may be 'entry' and 'stratum'."
+        if len(strange) and len(parts) == 2:
+            message += (
+                " Of two other names the event is the one that alone holds truth values, or zeros and ones: "
+                "compare it with what marks an event, as in y['status'] == 2."
+            )
+        raise ValueError(message)
     return parts
 
 
@@ -131,6 +147,11 @@ def read_survival(
     """Records of times until an event, the number of each row's record, and the labels of the strata."""
     ends = as_numbers(time, "time")
     _refuse(~np.isfinite(ends) | (ends < 0), "time", ends, "times of zero or more")
+    if _is_flag(ends) and len(np.unique(parts["event"])) > 2:
+        raise ValueError(
+            "time holds zeros and ones alone, and event other values: the two seem to be in each other's "
+            "place; swap them."
+        )
     happened = read_events(parts["event"])
     entry = np.zeros(len(ends)) if parts.get("entry") is None else as_numbers(parts["entry"], "entry")
     _refuse(~np.isfinite(entry) | ((entry >= ends) & (entry > 0)), "entry", entry, "entries before the time")
@@ -151,9 +172,16 @@ def read_survival(
 def read_events(event: NDArray) -> NDArray[np.bool_]:
     """Truth values, or zeros and ones."""
     values = np.asarray(event)
+    text = next((v for v in values if isinstance(v, str)), None) if values.dtype.kind in "OUST" else None
+    if text is not None:
+        raise TypeError(
+            f"event holds text ({str(text)!r}); truth values, or 0 and 1 are needed: compare it with the "
+            f"text that marks an event, as in event == {str(text)!r}."
+        )
     if values.dtype.kind != "b":
         numbers = as_numbers(values, "event")
-        _refuse((numbers != 0) & (numbers != 1), "event", numbers, "truth values, or 0 and 1")
+        wanted = "truth values, or 0 and 1 (as in event == 2, where 2 marks an event)"
+        _refuse((numbers != 0) & (numbers != 1), "event", numbers, wanted)
         values = numbers == 1
     return values
 

@@ -41,6 +41,8 @@ _SLABS = 8
 # rows times squared coefficients up to which the ridge of all columns is tried, and its widest prior
 _ALL_COLUMNS = 5e6
 _WIDEST = 100.0
+# so many wider ones that are worse end the search: what is wider still is worse, and takes the longest to fit
+_WORSE = 2
 # of large data, rows on which columns are left out to see what each is worth
 _GAIN_ROWS = 2000
 
@@ -332,19 +334,21 @@ def _ridge_of_all(
     """The ridge of all columns, and that without each fold; what is left out says how wide its prior is."""
     p, n = rows[0].shape[1], float(len(rows[1]) if rows[2] is None else rows[2].sum())
     everything, none = [np.arange(p)], np.zeros(p)
+    fits: list[list[OutcomeFit]] = []
+    losses: list[float] = []
     slabs = np.geomspace(0.1 / n, _WIDEST, _SLABS)
-    fits = []
-    for fold in range(_FOLDS):
-        inside = _part(rows, folds != fold)
-        fits.append([_mean_of(kind, inside, everything, np.ones(1), float(g), none) for g in slabs])
-        stop_if_late()
-    losses = [
-        sum(_loss(kind, _part(rows, folds == fold), fits[fold][i]) for fold in range(_FOLDS))
-        for i in range(len(slabs))
-    ]
-    best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
-    whole = _mean_of(kind, rows, everything, np.ones(1), float(slabs[best]), none)
-    return whole, [each[best] for each in fits]
+    for slab in slabs:
+        fits.append([])
+        for fold in range(_FOLDS):
+            inside = _part(rows, folds != fold)
+            fits[-1].append(_mean_of(kind, inside, everything, np.ones(1), float(slab), none))
+            stop_if_late()
+        loss = sum(_loss(kind, _part(rows, folds == i), fit) for i, fit in enumerate(fits[-1]))
+        losses.append(loss if np.isfinite(loss) else np.inf)
+        best = int(np.argmin(losses))
+        if len(losses) > best + _WORSE:
+            break
+    return _mean_of(kind, rows, everything, np.ones(1), float(slabs[best]), none), fits[best]
 
 
 def _part(rows: tuple, mask: NDArray) -> tuple[Any, ...]:

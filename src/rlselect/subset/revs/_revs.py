@@ -453,8 +453,8 @@ class REVS(SubsetSelections):
             Target, or the name of its column in X. Several are columns of an array or a data frame, or a
             list of names, see `responses`; with ``family="auto"`` each is read by itself. Of "cox" a
             structured array with the fields "event" and "time" (as in scikit-survival), the names
-            ``("time", "event")`` of two columns of X, or a mapping with these keys to arrays or names; told
-            ``family="cox"``, also a frame with such columns, or an array of times, then zeros and ones.
+            ``("time", "event")`` of two columns of X, a frame with these columns, or a mapping with these
+            keys to arrays or names; told ``family="cox"``, also an array of times, then zeros and ones.
             Fields (keys) "entry", after which a row is at risk (left truncation), and "stratum" may come
             with them.
         sample_weight : array-like of shape (n_samples,) or str, optional

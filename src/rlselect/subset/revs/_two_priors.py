@@ -7,7 +7,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.learn import Softmax
 from rlselect.subset.revs._subset_state import TunableState
+from rlselect.subset.revs._surroundings import look_around
 from rlselect.subset.revs._walk import (
     Walker,
     WalkResult,
@@ -17,6 +19,7 @@ from rlselect.subset.revs._walk import (
     tune_prior,
     walk_once,
     walk_result,
+    warm_up,
     weigh_all,
 )
 from rlselect.subset.revs._walk_plan import WalkPlan
@@ -55,11 +58,10 @@ def run_walk(
         Of the walk whose units explain the rows better, see `_standing`. Where that is the second one and it
         has left out units of the first, these are judged once more beside its own.
     """
+    if isinstance(walker.state, OutcomeSubset):
+        return _walk_outcome(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)
     found, ways = walk_once(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)
-    if (
-        isinstance(walker.state, RidgeSubset | OutcomeSubset | JointSubset)
-        or found.stop_reason != "converged"
-    ):
+    if isinstance(walker.state, RidgeSubset | JointSubset) or found.stop_reason != "converged":
         return found
     few = is_few(walker, plan)
     rival = _rival(walker, found.inclusion > 0.5)
@@ -81,6 +83,32 @@ def run_walk(
         return _judged(rival, found, other, plan, n_jobs)
     # of two that find the same units, the one whose prior is read off them says better how sure that is
     return other
+
+
+def _walk_outcome(
+    walker: Walker,
+    plan: WalkPlan,
+    *,
+    tune: bool,
+    n_jobs: int | None,
+    marks: Callable[[], NDArray[Any]] | None,
+) -> WalkResult:
+    """Warm up, and weigh the subsets around; chains count where these are too many, or where rules hold."""
+    free = walker.structure is None and isinstance(walker.policy, Softmax)
+    if not tune or not free or is_few(walker, plan):
+        return walk_once(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)[0]
+    known = warm_up(walker, plan, tune, marks)
+    if known and not walker.stopped:
+        looking = branch(walker, walker.rng)
+        cast(OutcomeSubset, looking.state).mix_priors()
+        around = look_around(looking)
+        walker.stopped = looking.stopped
+        walker.state.reset(around.best)
+        if around.settled or walker.stopped:
+            result = walk_result(walker, [], [walker])
+            return replace(result, inclusion=around.inclusion(), visited=around.visited)
+    chains = run_chains(walker, plan, n_jobs, redraw=known)
+    return walk_result(walker, chains, [walker, *chains])
 
 
 def _weighed(rival: Walker, found: WalkResult) -> WalkResult | None:

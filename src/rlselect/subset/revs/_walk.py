@@ -328,8 +328,7 @@ def walk_once(
         The walker and its chains.
     """
     few = is_few(walker, plan)
-    walker.order = order_units(walker.rewards(), marks)
-    known = _warm_up(walker, plan, tune, few)
+    known = warm_up(walker, plan, tune, marks)
     if few:
         weigh_all(walker, tune)
     chains = [] if few else run_chains(walker, plan, n_jobs, redraw=tune and known)
@@ -382,8 +381,10 @@ def _run_chain(chain: Walker, steps: int, redraw: bool) -> tuple[Tally, Trajecto
     return chain.tally, chain.trajectory, chain.stopped
 
 
-def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> bool:
+def warm_up(walker: Walker, plan: WalkPlan, tune: bool, marks: Callable[[], Floats] | None) -> bool:
     """Stand in a likely subset under a prior that suits; whether there was anything to read the prior off."""
+    few = is_few(walker, plan)
+    walker.order = order_units(walker.rewards(), marks)
     if not few:
         _best_start(walker, plan, tune)
     for _ in range(3):

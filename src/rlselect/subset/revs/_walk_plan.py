@@ -36,7 +36,7 @@ class WalkPlan:
 GLM_PLAN = WalkPlan(starts=(0.5, 1.5), ramp=120, settle=240, steps=400, enumerate_up_to=8)
 
 # prices over all priors tell as much in half the steps as under one prior at a time
-OUTCOME_PLAN = replace(GLM_PLAN, steps=200)
+OUTCOME_PLAN = replace(GLM_PLAN, settle=60, steps=200)
 
 # of so many rows one subset stands out
 LONG_TABLE_PLAN = WalkPlan(starts=(0.5,), ramp=40, settle=60, steps=100, enumerate_up_to=6)

@@ -4,7 +4,7 @@
 
 ACP answers with no variable where straight lines explain the response no better than they do pure noise in
 1.8 % of the data sets (nine tenths of `false_alarm`; with up to 100 columns, where it looks for other shapes,
-too, two thirds of it). Whoever promises that can select something in no more data sets than this test, or a
+too, half of it). Whoever promises that can select something in no more data sets than this test, or a
 better one, tells from noise. Each statistic is computed for data of pure noise, which give its limit, and for
 the truth of Table 4, eight columns with coefficient 1. The peers of that table promise nothing of the kind:
 how often they select something from noise stands below.

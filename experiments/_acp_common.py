@@ -22,10 +22,16 @@ __all__ = [
     "median",
     "methods",
     "parse",
+    "printed_table",
     "table",
 ]
 
 RESULTS = Path(__file__).parent / "results"
+# of Tables 2, 3 and A2
+PRINTED = (
+    *("acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "forest", "tvs"),
+    *("cfs", "fstd", "fuse", "acp-literal", "acp-published"),
+)
 
 
 def methods(*names):
@@ -53,3 +59,9 @@ def table(args, title, cells, chosen, *, paper=None, columns=SCORES, note=(), mo
     _runner.run(
         args, title, cells, chosen, columns, reference=reference, footer=lambda _: list(note), most=most
     )
+
+
+def printed_table(doc, title, cells, paper):
+    """A table that the paper prints by method; the last paragraph of the file's docstring stands below it."""
+    note = [" ".join(doc.split("\n\n")[-1].split())]
+    table(parse(doc).parse_args(), title, cells, methods(*PRINTED), paper=paper, note=note)

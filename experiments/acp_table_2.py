@@ -13,7 +13,9 @@ is within .03 of print; a fit with 300 columns takes 16 seconds. Its other cells
 not run.
 """
 
-from _acp_common import cell, measures, methods, parse, table
+from _acp_common import cell, measures, printed_table
+
+CELLS = [cell("correlated", n, p) for p in (300, 1000) for n in (100, 200)]
 
 _AT_100 = {
     "ACP, linear": measures((1.000, 0.001), (0.982, 0.041), (0.965, 0.061), (0.972, 0.035)),
@@ -37,25 +39,7 @@ PAPER = {
 
 
 def main():
-    args = parse(__doc__).parse_args()
-    cells = [cell("correlated", n, p) for p in (300, 1000) for n in (100, 200)]
-    chosen = methods(
-        "acp",
-        "acp-linear",
-        "lasso-aic",
-        "lasso-bic",
-        "lasso-cv",
-        "relaxed-lasso",
-        "forest",
-        "tvs",
-        "cfs",
-        "fstd",
-        "fuse",
-        "acp-literal",
-        "acp-published",
-    )
-    note = [" ".join(__doc__.split("\n\n")[-1].split())]
-    table(args, "ACP, Table 2: correlated columns, p > n", cells, chosen, paper=PAPER, note=note)
+    printed_table(__doc__, "ACP, Table 2: correlated columns, p > n", CELLS, PAPER)
 
 
 if __name__ == "__main__":

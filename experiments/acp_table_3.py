@@ -14,7 +14,9 @@ steps half as long .663) and by the letter: it finds as many of the eight, with 
 were not run.
 """
 
-from _acp_common import cell, measures, methods, parse, table
+from _acp_common import cell, measures, printed_table
+
+CELLS = [cell("interaction", 200, p) for p in (50, 300)]
 
 _LINES = {
     "ACP, linear": measures((0.918, 0.010), (0.969, 0.072), (0.507, 0.046), (0.664, 0.043)),
@@ -28,24 +30,7 @@ PAPER = {f"f3-interaction-p{p}-n200": _LINES for p in (50, 300)}
 
 
 def main():
-    args = parse(__doc__).parse_args()
-    cells = [cell("interaction", 200, p) for p in (50, 300)]
-    chosen = methods(
-        "acp",
-        "acp-linear",
-        "lasso-aic",
-        "lasso-bic",
-        "lasso-cv",
-        "forest",
-        "tvs",
-        "cfs",
-        "fstd",
-        "fuse",
-        "acp-literal",
-        "acp-published",
-    )
-    note = [" ".join(__doc__.split("\n\n")[-1].split())]
-    table(args, "ACP, Table 3: products of columns", cells, chosen, paper=PAPER, note=note)
+    printed_table(__doc__, "ACP, Table 3: products of columns", CELLS, PAPER)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ is within .03 of print; a fit with 300 columns takes 16 seconds. Its other cells
 not run.
 """
 
-from _acp_common import cell, measures, methods, parse, table
+from _acp_common import cell, measures, printed_table
+
+CELLS = [cell("linear", n, p) for n, p in ((100, 300), (200, 300), (200, 1000))]
 
 _AT_100 = {
     "ACP, linear": measures((0.998, 0.003), (0.945, 0.084), (0.975, 0.061), (0.957, 0.058)),
@@ -39,25 +41,7 @@ PAPER = {
 
 
 def main():
-    args = parse(__doc__).parse_args()
-    cells = [cell("linear", n, p) for n, p in ((100, 300), (200, 300), (200, 1000))]
-    chosen = methods(
-        "acp",
-        "acp-linear",
-        "lasso-aic",
-        "lasso-bic",
-        "lasso-cv",
-        "relaxed-lasso",
-        "forest",
-        "tvs",
-        "cfs",
-        "fstd",
-        "fuse",
-        "acp-literal",
-        "acp-published",
-    )
-    note = [" ".join(__doc__.split("\n\n")[-1].split())]
-    table(args, "ACP, Table A2: independent columns, p > n", cells, chosen, paper=PAPER, note=note)
+    printed_table(__doc__, "ACP, Table A2: independent columns, p > n", CELLS, PAPER)
 
 
 if __name__ == "__main__":

@@ -149,11 +149,13 @@ def test_weak_relations_are_kept_where_false_alarms_may_be():
 
 
 @pytest.mark.parametrize(
-    ("options", "share"), [({}, 2 / 3), ({"predictor": "linear"}, 0.9), ({"screening": 5}, 0.9)]
+    ("options", "share", "asked"),
+    [({}, 1 / 2, 3), ({"predictor": "linear"}, 0.9, 2), ({"screening": 5}, 0.9, 2)],
 )
-def test_lines_have_what_other_shapes_do_not_ask_for(options, share, monkeypatch):
-    levels = []
-    monkeypatch.setattr(_stages, "beats_sets", lambda *_: False)
+def test_false_alarms_of_all_questions_together_are_their_share(options, share, asked, monkeypatch):
+    """Straight lines have what other shapes do not ask for."""
+    levels, sets = [], []
+    monkeypatch.setattr(_stages, "beats_sets", lambda *given: bool(sets.append(given[-1])))
     # notes what it is asked with, and never says yes
     monkeypatch.setattr(_stages, "beats_permutations", lambda X, Y, level, rng: bool(levels.append(level)))
     rng = np.random.default_rng(3)
@@ -161,6 +163,8 @@ def test_lines_have_what_other_shapes_do_not_ask_for(options, share, monkeypatch
     y = X[:, 0] + 0.5 * rng.standard_normal(40)
     found = ActorCriticPredictor(**options, false_alarm=0.03, random_state=0).fit(X, y)
     assert levels[0] == pytest.approx(share * 0.03)
+    # each set is asked about twice, by the squares of errors and by their lengths
+    assert levels[0] + (asked - 1) * 2 * sets[0] == pytest.approx(0.03)
     assert not found.support_.any()
 
 
@@ -177,7 +181,7 @@ def test_errors_count_by_their_length_too_where_a_few_are_far_longer_than_others
     )
     stages = SimpleNamespace(
         false_alarm=0.02,
-        share_of_lines=0.9,
+        levels=(0.018, 0.002),
         inputs=SimpleNamespace(allowed=np.arange(100), X=np.empty((400, 100))),
         moves_with_columns=lambda: False,
     )

@@ -45,7 +45,7 @@ _SUSPECTED = 2.0
 # classes: units that the likelihood may change, and rows beyond which least squares sees as much
 _NEAR, _LONG = 60, 5000
 # how much of the share of false alarms straight lines may use beside other shapes, and where none is asked
-_LINES, _LINES_ALONE = 2 / 3, 9 / 10
+_LINES, _LINES_ALONE = 1 / 2, 9 / 10
 # how a search ends that nobody has stopped
 _ENDED = ("converged", "max iterations")
 # rows in which products of three are looked for
@@ -440,7 +440,7 @@ class Stages:
         if self.false_alarm >= 1.0 or not mode.any():
             return bool(mode.any())
         mask, predictor, allowed = actor.columns(mode), actor.predictor, self.inputs.allowed
-        level = (1.0 - self.share_of_lines) * self.false_alarm
+        level = self.levels[1]
         # a slow predictor is not asked once more when time is up
         if not predictor.slow or self.clock.look() is None:
             losses = np.stack([predictor.row_losses(np.zeros_like(mask)), predictor.row_losses(mask)])
@@ -458,16 +458,20 @@ class Stages:
         return bent is not None and beats_permutations(bent, self.inputs.target.Y, level, rng)
 
     @property
-    def share_of_lines(self) -> float:
-        """How much of the share of false alarms straight lines may use: more where nothing else is asked."""
-        return _LINES if self._bends else _LINES_ALONE
+    def levels(self) -> tuple[float, float]:
+        """False alarms that straight lines may give, and each other question: all together their share.
+
+        The others are the losses of a found set and, unless straight lines are all there is, other shapes.
+        """
+        lines, others = (_LINES, 2) if self._bends else (_LINES_ALONE, 1)
+        return lines * self.false_alarm, (1.0 - lines) / others * self.false_alarm
 
     def moves_with_columns(self) -> bool:
         """Whether straight lines explain the response better than they do its permutations."""
         if self._moves is None:
             X, Y = self.inputs.X[:, self.inputs.columns_of(self.inputs.allowed)[0]], self.inputs.target.Y
             rng = np.random.default_rng(len(X))
-            self._moves = beats_permutations(X, Y, self.share_of_lines * self.false_alarm, rng)
+            self._moves = beats_permutations(X, Y, self.levels[0], rng)
         return self._moves
 
     def finish(

@@ -114,7 +114,7 @@ def test_units_of_the_columns_do_not_matter(family):
 def test_left_out_losses_are_those_of_fits_without_the_row(family, monkeypatch):
     # every subset is visited, so that a fit without a row may say what the reweighted subsets do; the share
     # of all columns is one number for all rows
-    monkeypatch.setattr(LeftOutRows, "share_of", lambda self, other, average: 0.4)
+    monkeypatch.setattr(LeftOutRows, "share_of", lambda self, other, average, even: 0.4)
     X, y = few_columns(family, n=60, seed=2)
     model = REVS(random_state=0).fit(X, y)
     loss = refit_loss = 0.0
@@ -152,6 +152,28 @@ def test_many_small_effects_are_for_the_ridge_of_all_columns(family):
     mean = X[120:] @ model.coef_average_ + model.intercept_average_
     alone = X[120:] @ model.coef_ + model.intercept_
     assert np.mean((mean - truth) ** 2) < 0.9 * np.mean((alone - truth) ** 2)
+
+
+def test_uneven_noise_leaves_the_ridge_its_share_of_what_is_not_linear():
+    # the noise grows with a response that bends: rows of little noise say nothing of the others
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1600, 12))
+    level = np.exp(X @ np.full(12, 0.15))
+    y = level * (1.0 + 0.3 * rng.normal(size=1600))
+    model = REVS(random_state=0).fit(X[:800], y[:800])
+    assert model.noise_["unevenness"] > 0.5
+    assert model._average.share_of_all > 0.5
+    errors = [np.mean((model.predict(X[800:], average=how) - level[800:]) ** 2) for how in ("auto", False)]
+    assert errors[0] < 0.9 * errors[1]
+
+
+def test_uneven_noise_of_a_linear_response_is_no_reason_for_the_ridge():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 40))
+    y = X[:, :4] @ np.full(4, 0.6) + np.exp(1.5 * X[:, 0]) * rng.normal(size=200)
+    model = REVS(random_state=0).fit(X, y)
+    assert model.noise_["unevenness"] > 0.5
+    assert model._average.share_of_all == 0.0
 
 
 def test_few_large_effects_leave_the_other_columns_alone():

@@ -1,6 +1,8 @@
 """The model averaged over the subsets that a walk has counted, beside the refit of one subset."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from rlselect._clock import time_is_up
-from rlselect.subset.revs._found import Found, rows_of
+from rlselect.subset.revs._found import Found, Gather, rows_of
 from rlselect.subset.revs._left_out import LeftOutRows, Said, caution
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._visited import Visited
@@ -131,7 +133,8 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
     inside, everything = _columns(problem, visited), _all_columns(problem, found)
     design = inside if everything is None else everything
-    rows, shift, scale = _standard_rows(problem, found, design)
+    rows, shift, scale = _standard_rows(found.gather, design, partial(_single, problem, found))
+    rows = rows._replace(together=problem.together)
     places = [np.searchsorted(design, _columns_of(problem, units)) for units in visited.subsets]
     n = float(rows.weight.sum())
     posteriors = _posteriors(rows, places, likelihood, _slabs(problem, n))
@@ -147,14 +150,19 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     alike = 0.0 if found.dependence is None else found.dependence.share
     left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
     said, said_by_refit = left_out.said_by(posteriors, places), left_out.said_by_refit(places)
+    given = shift, scale
+    if found.noise is not None:
+        # the rows of the search suit its noise: what predicts the response is judged on those as given
+        rows, given_shift, given_scale = _standard_rows(rows_of(problem.table, None), design)
+        left_out, given = left_out._replace(rows=rows), (given_shift, given_scale)
     share, used = 0.0, np.searchsorted(design, inside)
     if everything is not None and not time_is_up():
         whole, said_by_all = _ridge_of_all(rows, likelihood)
-        share = left_out.share_of(said_by_all, said)
+        share = left_out.share_of(said_by_all, said, even=found.noise is None)
         if share:
             said, used = said.mixed(said_by_all, share), np.arange(len(design))
             weights, places = np.append((1.0 - share) * weights, share), [*places, used]
-            posteriors = _beside(posteriors, whole)
+            posteriors = _beside(posteriors, _rescaled(whole, *given, shift, scale))
     coef = (weights @ posteriors.coef) / scale
     intercept = float(weights @ posteriors.intercept - shift @ coef)
     noise = float(weights @ posteriors.noise)
@@ -176,16 +184,15 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
 
 
 def _standard_rows(
-    problem: Problem, found: Found, columns: NDArray[np.intp]
+    gather: Gather, columns: NDArray[np.intp], single: Callable[[Floats], Floats] | None = None
 ) -> tuple[StandardRows, Floats, Floats]:
     """The rows with these columns, and where these lay and how wide they were."""
-    A, y, weight, offset = found.gather(columns)
+    A, y, weight, offset = gather(columns)
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     known = np.zeros(len(y)) if offset is None else offset
-    single = _single(problem, found, w)
-    response = np.asarray(y, dtype=np.float64)
-    return StandardRows(Z, response, w, known, single, problem.together), shift, scale
+    copy = np.minimum(w, 1.0) if single is None else single(w)
+    return StandardRows(Z, np.asarray(y, dtype=np.float64), w, known, copy), shift, scale
 
 
 def _posteriors(
@@ -199,9 +206,9 @@ def _posteriors(
 def _all_columns(problem: Problem, found: Found) -> NDArray[np.intp] | None:
     """Every column that may be in, where a ridge of them all may have a share of the average.
 
-    Not where subsets have to follow rules, nor where rows belong together or have noise of their own.
+    Not where subsets have to follow rules, nor where rows belong together.
     """
-    plain = problem.structure is None and problem.together is None and found.noise is None
+    plain = problem.structure is None and problem.together is None
     columns = problem.columns_of(problem.allowed | problem.always)
     _, y, weight, _ = found.gather(columns[:0])
     n = float(len(y) if weight is None else np.sum(weight))
@@ -216,6 +223,18 @@ def _ridge_of_all(rows: StandardRows, likelihood: RowLikelihood) -> tuple[Poster
     posteriors = _posteriors(rows, [np.arange(p)], likelihood, np.geomspace(0.1 / n, 4.0, 10))
     alone = LeftOutRows(likelihood, rows, np.ones((1, len(rows.y))))
     return posteriors, alone.said_by(posteriors, [np.arange(p)])
+
+
+def _rescaled(
+    posteriors: Posteriors, shift: Floats, scale: Floats, new_shift: Floats, new_scale: Floats
+) -> Posteriors:
+    """Posteriors of all columns, as they are once these are standardised otherwise."""
+    stretch = new_scale / scale
+    return posteriors._replace(
+        coef=posteriors.coef * stretch,
+        intercept=posteriors.intercept + posteriors.coef @ ((new_shift - shift) / scale),
+        variances=[variance * np.multiply.outer(stretch, stretch) for variance in posteriors.variances],
+    )
 
 
 def _beside(posteriors: Posteriors, other: Posteriors) -> Posteriors:

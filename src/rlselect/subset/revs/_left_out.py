@@ -23,7 +23,8 @@ Places = list[NDArray[np.intp]]
 _MOST_REFITS = 20
 # a model with a smaller share of the average would change little
 _LEAST_SHARE = 0.1
-
+# standard errors that it has to be better by, where rows have noise of their own
+_PROOF = 2.0
 
 # of another model beside the average, that are tried
 SHARES = np.linspace(0.0, 1.0, 21)
@@ -133,11 +134,19 @@ class LeftOutRows(NamedTuple):
         spread = float(part @ (own - other - loss + refit_loss) ** 2)
         return loss, refit_loss, float(np.sqrt(spread / rows.weight.sum()))
 
-    def share_of(self, other: Said, average: Said) -> float:
-        """The share of another model beside the average, see `stacked_share`."""
+    def share_of(self, other: Said, average: Said, *, even: bool = True) -> float:
+        """The share of another model beside the average, see `stacked_share`.
+
+        Where the noise of rows is not `even`, a few of them may speak for the other model by chance: it has
+        no share unless the best one saves twice the standard error of what it saves.
+        """
         weight = self.rows.weight
         mixtures = (average.mixed(other, share) for share in SHARES)
-        total = np.array([weight @ mixture.losses(self.likelihood, self.rows.y) for mixture in mixtures])
+        losses = np.array([mixture.losses(self.likelihood, self.rows.y) for mixture in mixtures])
+        total = losses @ weight
+        saved = losses[0] - losses[np.argmin(total)]
+        if not even and weight @ saved <= _PROOF * np.sqrt(weight @ (saved - saved.mean()) ** 2):
+            return 0.0
         if self.likelihood.family == "gaussian":
             # of normal noise whose variance is the mean loss
             total = 0.5 * weight.sum() * np.log(np.maximum(total, 1e-300))

@@ -12,6 +12,10 @@ from rlselect.kernels._class_outcomes import (
     OrdinalOutcome,
     class_contrasts,
 )
+from rlselect.kernels._company import (
+    beside_all,
+    pair_gains,
+)
 from rlselect.kernels._equal_values import (
     rising_order,
     steps_of,
@@ -220,6 +224,7 @@ __all__ = [
     "adam_sizes",
     "adam_step",
     "batched_irls",
+    "beside_all",
     "best_removals",
     "change_point",
     "chi_squared_part",
@@ -265,6 +270,7 @@ __all__ = [
     "noise_kind",
     "null_intercept",
     "padded_columns",
+    "pair_gains",
     "pair_scores",
     "polynomial_link",
     "primal_drop",

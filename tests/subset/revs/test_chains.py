@@ -98,6 +98,8 @@ def test_chains_mend_climbs_among_columns_that_nearly_repeat_each_other(monkeypa
     # where all columns are at hand, pairs of moves mend most of it
     monkeypatch.setattr(_gram, "_WHOLE", np.inf)
     monkeypatch.setattr(_ridge_subset, "_NEAR", -np.inf)
+    # and so do units that are found together
+    monkeypatch.setattr(_gram, "_MOST_ACROSS", 0)
     for seed in range(4):
         X, y, truth = problem(seed, effects=25, size=0.35)
         several = REVS(random_state=0).fit(X, y)

@@ -9,18 +9,9 @@ from numpy.typing import NDArray
 from rlselect.data import Sampler
 from rlselect.learn import Trajectory, subset_key
 from rlselect.subset.revs._chains import better_subset
-from rlselect.subset.revs._outlook import (
-    LookPlan,
-    Outlook,
-    clearest,
-    decided_z,
-    detectable,
-    doubtful,
-    faintest,
-    inclusion_of,
-    look_out,
-    tune_to_rows,
-)
+from rlselect.subset.revs._hidden import find_hidden
+from rlselect.subset.revs._outlook import LookPlan, Outlook, detectable, inclusion_of, look_out
+from rlselect.subset.revs._standing import clearest, decided_z, doubtful, faintest, tune_to_rows
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
@@ -201,7 +192,8 @@ def run_effort(
             paired.add(subset_key(state.mask))
             if not _moved_on(progress, tune):
                 break
-            progress.lean = False
+            # other effects are known: the prior is read off them all
+            progress.lean = progress.tuned = False
             continue
         if walker.stopped:
             break
@@ -314,6 +306,11 @@ def _moved_on(progress: SearchState, tune: bool) -> bool:
         if walker.pair_up(doubtful(walker) if tune else ()):
             return True
         walker.state = before
+        hidden = find_hidden(walker) if tune else None
+        if hidden is not None:
+            progress.chains.append(hidden.trajectory)
+            walker.stand(hidden.state)
+            return True
     progress.chains += better_subset(walker, tune, [*progress.probes, progress.sampler.n_used])
     return walker.state is not before
 

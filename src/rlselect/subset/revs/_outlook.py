@@ -1,16 +1,17 @@
 """Before a stop: what all rows would show, from one look at them and the products of those that were read."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect.data import Sampler
-from rlselect.subset.revs._subset_state import TunableState
-from rlselect.subset.revs._walk import Walker, tune_prior
-from rlselect.subset.revs.evidence import SHAPES, Look
+from rlselect.subset.revs._hidden import clearest_pair, companions, find_hidden, pair_level
+from rlselect.subset.revs._standing import doubtful, noise_level, tune_to_rows
+from rlselect.subset.revs._walk import Walker
+from rlselect.subset.revs.evidence import Look
 
 # an effect is called detectable when it is seen with this normal quantile to spare: probability 0.9
 _SPARE = 1.2816
@@ -93,26 +94,30 @@ class Outlook:
         if self.share == 1.0:
             return seen
         # to be looked into further it had to stand out from the noise, and with all rows it had to pay
-        noticed = (noise_level(self.walker) + self.alarm + _SPARE) * self.walker.state.resolution()
+        noticed = _shown(self.walker, noise_level(self.walker) + self.alarm, pair_level(self.walker))
         return np.maximum(noticed, np.sqrt(self.share) * seen)
 
 
-def noise_level(walker: Walker) -> float:
-    """Size of the largest of as many pure-noise z values as there are units that may move."""
-    return float(np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2))))
-
-
-def decided_z(walker: Walker) -> float:
-    """|z| from which on a unit inside is decided: half as far again as the largest noise may ever be."""
-    return 1.5 * (noise_level(walker) + 1.0)
-
-
 def detectable(walker: Walker) -> NDArray[np.float64]:
-    """Size of effect, in standard deviations, of each column outside that would pay with probability 0.9."""
-    state = walker.state
-    size = (walker.paying_z() + _SPARE) * state.resolution()
+    """Size of effect, in standard deviations, of each column outside that would pay with probability 0.9.
+
+    Also where one other column outside hides it.
+    """
+    state, alone = walker.state, walker.paying_z()
+    size = _shown(walker, alone, np.sqrt(2.0) * alone)
     outside = (~state.mask & walker.allowed)[state.units.unit_of] & state.varies()
     return np.where(outside, size, np.nan)
+
+
+def _shown(walker: Walker, alone: Any, together: Any) -> NDArray[np.float64]:
+    """Size of effect of each column that reaches |z| `alone`, or `together` with one that hides it.
+
+    Beside one with the correlation r, effects of b and -b show b (1 - r) in each; together they show at least
+    b sqrt(1 - r^2), whatever the effect of the other one is.
+    """
+    r = companions(walker)
+    by_itself, by_both = (alone + _SPARE) / (1.0 - r), (together + _SPARE) / np.sqrt(1.0 - r * r)
+    return np.asarray(np.minimum(by_itself, by_both) * walker.state.resolution())
 
 
 def inclusion_of(walker: Walker, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,19 +211,6 @@ def _is_blurred(walker: Walker, look: Look, plan: LookPlan, tune: bool) -> bool:
     return bool(size) and (not tune or blur > plan.blur)
 
 
-def tune_to_rows(walker: Walker) -> None:
-    """Set the prior of the coefficients to the one that the subset speaks for, on the rows there are.
-
-    No effect speaks for none. Then it is the smallest one, which expects effects at the limit of what so many
-    rows can show: one that expects large ones would ask the more of a first effect the more rows there are.
-    """
-    if walker.state.size:
-        tune_prior(walker, shapes=1)
-    elif not walker.stopped:
-        state = cast(TunableState, walker.state)
-        state.set_prior(float(state.slabs()[0]), SHAPES[0])
-
-
 def _rounds(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """In which round each stretch is looked at: one of every `n_rounds` neighbours in each, at random.
 
@@ -244,7 +236,12 @@ def _shows_more(seen: Walker, tune: bool) -> bool:
             break
         worst = int(np.argmax(values))
         seen.move(worst, float(values[worst]))
-    return not np.array_equal(before, seen.state.mask) or seen.pair_up(doubtful(seen))
+    if not np.array_equal(before, seen.state.mask) or seen.pair_up(doubtful(seen)):
+        return True
+    hidden = find_hidden(seen)
+    if hidden is not None:
+        seen.stand(hidden.state)
+    return hidden is not None
 
 
 def _is_suspicious(
@@ -257,30 +254,11 @@ def _is_suspicious(
     level = noise_level(walker)
     if state.units.spread(state.z_values())[single].max(initial=0.0) > level + plan.alarm:
         return True
+    if clearest_pair(walker) > pair_level(walker):
+        return True
     # several columns together have no z: within log m of paying they are as near as the largest noise
     if np.any(walker.rewards()[outside & state.units.is_block] > -0.5 * level**2):
         return True
     if min_effect is not None and np.nanmax(outlook.detectable, initial=0.0) > min_effect:
         return True
     return state.leftover(probes) > plan.leftover
-
-
-def doubtful(walker: Walker) -> NDArray[np.intp]:
-    """Units inside that are not decided."""
-    units = walker.state.units
-    inside = walker.state.mask & walker.allowed & ~units.is_block
-    return np.flatnonzero(inside & (units.spread(walker.state.z_values()) < decided_z(walker)))
-
-
-def faintest(walker: Walker) -> float:
-    """Smallest |z| of a single column inside."""
-    units = walker.state.units
-    inside = walker.state.mask & walker.allowed & ~units.is_block
-    return float(units.spread(walker.state.z_values())[inside].min(initial=np.inf))
-
-
-def clearest(walker: Walker) -> float:
-    """Largest |z| of a single column outside that would pay; 0 where none would."""
-    units = walker.state.units
-    paying = ~walker.state.mask & ~units.is_block & (walker.rewards() > 0)
-    return float(units.spread(walker.state.z_values())[paying].max(initial=0.0))

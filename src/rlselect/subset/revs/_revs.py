@@ -233,7 +233,8 @@ class REVS(SubsetSelections):
         Rows that were used, or looked at before the search stopped.
     detectable_ : array of shape (n_features,)
         Size of effect that would have been seen with probability 0.9, had the feature had it beside the
-        selected ones: in standard deviations, as in `min_effect`. NaN for features that were selected, may
+        selected ones, in linear models also if one other hides it: in standard deviations, as in
+        `min_effect`. NaN for features that were selected, may
         not be, or are constant; and everywhere up to 5,000 rows, where `inclusion_` says what is known.
         Of a feature of several columns, the largest of its columns. NaN for several classes and times.
     stop_reason_ : str

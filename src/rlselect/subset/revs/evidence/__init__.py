@@ -61,6 +61,7 @@ from rlselect.subset.revs.evidence._refit_blocks import (
     is_precise,
 )
 from rlselect.subset.revs.evidence._ridge_subset import (
+    Between,
     RidgeSubset,
 )
 from rlselect.subset.revs.evidence._rows import (
@@ -78,6 +79,7 @@ __all__ = [
     "PANEL",
     "PROPER_SHAPES",
     "SHAPES",
+    "Between",
     "Block",
     "DependentGlm",
     "DependentOutcome",

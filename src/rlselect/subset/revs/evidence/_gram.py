@@ -25,6 +25,8 @@ _SLOTS = 1024
 # all columns multiplied with each other take half the work of each with all others, and leave nothing to be
 # asked for later; beyond this many they would not all be remembered
 _WHOLE = 0.5
+# how columns go together is told by as many rows as take so many products (about 5 ms), of no more columns
+_ACROSS_WORK, _MOST_ACROSS = 4e8, 2000
 
 
 class Sums(NamedTuple):
@@ -76,6 +78,11 @@ def _panel(block: Block, new: list[int]) -> Floats:
     return block.products(block.weighted(block.columns(new)))
 
 
+def _about(block: Block) -> tuple[Floats, Floats, float]:
+    ones = block.weighted(np.ones((1, len(block))))
+    return block.gram(), block.products(ones)[0], float(ones.sum())
+
+
 def _within(block: Block, columns: NDArray[np.intp]) -> Floats:
     return block.within(columns, block.weight)
 
@@ -125,6 +132,7 @@ class LazyGram:
         self._faint = 0.0
         self._stretch = 1.0
         self._look: tuple[Floats, Floats] | None = None
+        self._across: tuple[Floats, float] | None = None
         self._slot: dict[int, int] = {}
         self._raw = np.zeros((n_parts, PANEL, n_columns))
         self._column = np.zeros((PANEL, n_columns))
@@ -177,6 +185,8 @@ class LazyGram:
         """
         if anew:
             self._expect([int(j) for j in expect])
+            # the rows so far are a sample, the first of all rows may be of one kind
+            self._across = self.across() if len(self._slot) < self._p else None
             self._rows.clear()
             for sums in (self._weight, self._sum, self._square, self._xy, self._y, self._raw):
                 sums[...] = 0.0
@@ -368,6 +378,55 @@ class LazyGram:
         return Moments(
             self.n, shift + scale * mean, about * np.outer(scale, scale), float(lost * self._rows.rounding)
         )
+
+    def across(self) -> tuple[Floats, float] | None:
+        """Correlations of all columns, and what the rows that tell them count; None where they are too many.
+
+        They are those of all rows where all products are known, else of some that were drawn first.
+        """
+        if self._across is None and len(self._slot) == self._p:
+            return self._column[[self._slot[j] for j in range(self._p)]] / self.n, self.n / self._stretch
+        if self._across is None and self._p <= _MOST_ACROSS:
+            self._across = self._correlate(int(_ACROSS_WORK / self._p**2))
+        return self._across
+
+    def _correlate(self, n_rows: int) -> tuple[Floats, float]:
+        raw, total, weight = np.zeros((self._p, self._p)), np.zeros(self._p), 0.0
+
+        def add(_: int, sums: tuple[Floats, Floats, float]) -> None:
+            nonlocal weight
+            np.add(raw, sums[0], out=raw)
+            np.add(total, sums[1], out=total)
+            weight += sums[2]
+
+        self._rows.pour_first(n_rows, add, _about)
+        raw -= np.multiply.outer(total, total / max(weight, 1.0))
+        spread = np.diagonal(raw).copy()
+        constant = ~self.varies | ~(spread > 0)
+        spread[constant] = 1.0
+        raw /= np.sqrt(spread)
+        raw /= np.sqrt(spread)[:, None]
+        raw[constant] = raw[:, constant] = 0.0
+        np.fill_diagonal(raw, 1.0)
+        return raw.astype(np.float32), weight
+
+    def sketch(self, subset: list[int], coef: Floats, left: Floats, quad: float) -> "LazyGram | None":
+        """The same sums with all products of columns, as `across` tells them; None where it does not.
+
+        A model of the subset with these coefficients leaves what it leaves here: X'r is `left`, r'r is
+        `quad`. What is off in the products meets only what is added to it.
+        """
+        across = self.across()
+        if across is None:
+            return None
+        twin = copy.copy(self)
+        twin._slot, twin._across = {j: j for j in range(self._p)}, across
+        twin._column = self.n * across[0].astype(np.float64)
+        twin._column[~self.varies] = twin._column[:, ~self.varies] = 0.0
+        np.fill_diagonal(twin._column, self.diagonal)
+        twin.cross = left + coef @ twin._column[subset]
+        twin.total = quad + float(coef @ twin.cross[subset])
+        return twin
 
     def scores(self, subset: list[int], coef: Floats) -> Callable[[Block], Scores]:
         """What makes the scores of a model of these columns out of a block, for a `Look`."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from rlselect.kernels import (
     TiedMoves,
     Ties,
     invert_positive,
+    pair_gains,
     prior_logdet,
     ridge_add,
     ridge_block_add,
@@ -36,6 +38,8 @@ Floats = NDArray[np.floating]
 _REDO = 200
 # what a unit may be short of paying, in nats, for its columns to be expected in a pass over all rows
 _NEAR = 2.0
+# share of the variance of a column that counts as left beside the subset
+_LEAST_LEFT = 1e-6
 # what a subset is solved to
 _SOLVED = (
     "_subset",
@@ -50,6 +54,18 @@ _SOLVED = (
     "_since",
     "_moves",
 )
+
+
+class Between(NamedTuple):
+    """Columns outside a subset that are units of their own, and how they go together beside it.
+
+    `z` are their signed z values, `correlation` is told by rows that count as `counted`.
+    """
+
+    columns: NDArray[np.intp]
+    z: Floats
+    correlation: Floats
+    counted: float
 
 
 class RidgeSubset:
@@ -79,6 +95,11 @@ class RidgeSubset:
     """
 
     shapes = SHAPES
+    _between: "Between | None" = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a checkpoint has no use for it: it is made anew
+        return {name: value for name, value in self.__dict__.items() if name != "_between"}
 
     def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1, *, revisits: bool = False) -> None:
         self._gram = gram
@@ -174,7 +195,7 @@ class RidgeSubset:
         return tied_rows(rows, self._subset, share, self._in_block)
 
     def _solve(self) -> None:
-        self._moves = self._ties = self._adds = None
+        self._moves = self._ties = self._adds = self._between = None
         if self.share:
             self._solve_tied()
             return
@@ -320,6 +341,7 @@ class RidgeSubset:
     def toggle(self, unit: int) -> None:
         """Add the unit when it is out, remove it when it is in."""
         self.mask[unit] = entering = not self.mask[unit]
+        self._between = None
         solved = None if self._recall is None else self._recall.get(self._name)
         if solved is not None:
             self.__dict__.update(solved)
@@ -465,6 +487,64 @@ class RidgeSubset:
         twin._gram = self._gram.seen(look, self._subset)
         twin.reset(self.mask)
         return twin
+
+    def sketch(self) -> "RidgeSubset | None":
+        """The subset with the products of all columns at hand, as some rows tell them; None of too many.
+
+        It prices moves that no row has to be read for, with errors of second order.
+        """
+        left = self._residual.copy()
+        if not self.share:
+            left[self._subset] = self._coef / self.slab
+        gram = self._gram.sketch(self._subset, self._coef, left, self._quad)
+        if gram is None:
+            return None
+        twin = self.copy()
+        twin._gram, twin._recall = gram, None
+        twin.reset(self.mask)
+        return twin
+
+    def between(self) -> Between | None:
+        """How the columns that may enter alone go together beside the subset; None of too many columns."""
+        across = self._gram.across()
+        if self._between is None and across is not None:
+            self._between = self._seen_between(*across)
+        return self._between
+
+    def _seen_between(self, every: Floats, counted: float) -> Between:
+        outside = self._gram.varies & ~self._in_block
+        outside[self._subset] = False
+        columns = np.flatnonzero(outside)
+        left = every[np.ix_(columns, columns)].astype(np.float32, copy=False)
+        if self._subset:
+            inside = every[self._subset][:, self._subset].astype(np.float64)
+            inverse, _ = invert_positive(inside + np.eye(len(inside)) / (self.slab * self._gram.n))
+            both = every[self._subset][:, columns]
+            left -= both.T @ (inverse.astype(np.float32) @ both)
+        root = np.sqrt(np.maximum(np.diagonal(left), _LEAST_LEFT))
+        left /= root
+        left /= root[:, None]
+        np.fill_diagonal(left, 1.0)
+        error = np.maximum(self._schur[columns] - 1.0 / self.slab, _LEAST_LEFT * self._gram.n) * self.noise
+        return Between(columns, self._residual[columns] / np.sqrt(error), left, counted)
+
+    def paying_pairs(self, between: Between, price: float, slabs: Iterable[float]) -> NDArray[np.intp]:
+        """Pairs of units that pay so much together under one of these priors, the best first."""
+        # no prior makes more of a fall than the likelihood does
+        least = -np.expm1(-2.0 * price / self._degrees) * self._degrees
+        both = np.argwhere(np.triu(pair_gains(between.z, between.correlation)) > least)
+        columns = between.columns[both]
+        root = np.sqrt(np.maximum(self._schur[columns] - 1.0 / self.slab, _LEAST_LEFT * self._gram.n))
+        blocks = root[:, :, None] * root[:, None, :]
+        blocks *= between.correlation[both[:, :, None], both[:, None, :]]
+        values = np.full(len(both), -np.inf)
+        for slab in slabs:
+            under = ridge_block_add(
+                blocks + np.eye(2) / slab, self._residual[columns], self._quad, self._degrees, slab
+            )
+            values = np.maximum(values, under)
+        order = np.argsort(-values, kind="stable")
+        return self.units.unit_of[columns[order[values[order] > price]]]
 
     def paying(self, price: float) -> Floats:
         """|z| from which on each column outside pays the price of a unit."""

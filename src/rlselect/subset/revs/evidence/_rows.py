@@ -75,6 +75,7 @@ class Rows:
         self._shelf = Shelf() if spill else None
         self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []
+        self._lengths: list[int] = []
         self._shift: NDArray[np.float64] | None = None
         self._scale: NDArray[np.float64] | None = None
         self._changes = True
@@ -98,6 +99,7 @@ class Rows:
         block = self._get(rows)
         self._kept.append(None)
         self._where.append(rows)
+        self._lengths.append(len(block))
         self._keep(len(self._where) - 1, block)
         self.n_rows += len(block)
         weight = block.weight if isinstance(block, Block) else None
@@ -166,6 +168,10 @@ class Rows:
         else:
             self._meeting.ask(wanted)
 
+    def pour_first(self, n_rows: int, into: Callable[[int, Any], None], function: Callable[..., Any]) -> None:
+        """As `pour`, for the blocks that came first until so many rows; one at least."""
+        self._serve([Pass(into, function, ())], n_rows)
+
     def side_by_side(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run searches over these rows in threads that share their passes; what each returns."""
         self._meeting = Meeting(self._serve, len(jobs))
@@ -187,10 +193,11 @@ class Rows:
         for i, rows in enumerate(places):
             yield next(answers) if i in placed else function(self._load(rows), *args)
 
-    def _serve(self, passes: list[Pass]) -> None:
-        placed = self._placed()
+    def _serve(self, passes: list[Pass], n_rows: float = np.inf) -> None:
+        n_blocks = 1 + int(np.count_nonzero(np.cumsum(self._lengths[:-1]) < n_rows))
+        placed = {i: block for i, block in self._placed().items() if i < n_blocks}
         answers = self.ask(list(placed.values()), answer_all, [(p.function, p.args) for p in passes])
-        for i in range(len(self._where)):
+        for i in range(n_blocks if self._where else 0):
             # no name for the block: it would outlive its use while the next one is read
             found = next(answers) if i in placed else answer_here(self._block(i), i, passes)
             for wanted, answer in zip(passes, found, strict=True):
@@ -212,7 +219,7 @@ class Rows:
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""
         self._memory += sum(self._held(b) for b in self._kept if b is not None)
-        self._kept, self._where, self.n_rows, self.counted = [], [], 0, 0.0
+        self._kept, self._where, self._lengths, self.n_rows, self.counted = [], [], [], 0, 0.0
         if self._shelf is not None:
             self._shelf = Shelf()
 

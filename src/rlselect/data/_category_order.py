@@ -5,9 +5,10 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
+from rlselect.data._open import open_parts
 from rlselect.data._opened import Opened
+from rlselect.data._parts import Pick
 from rlselect.data._paths import find_files, is_paths
-from rlselect.data._some_rows import some_rows
 
 __all__ = ["category_order"]
 
@@ -41,7 +42,15 @@ def _of_column(X: Any, name: str) -> list[Any] | None:
         return _of_type(frame.collect_schema().get(name))
     if isinstance(frame, nw.DataFrame):
         return category_order(None, frame[name].to_native()) if name in frame.columns else None
-    return _of_arrow(some_rows(X, 1).table.column(name)) if _keeps_types(X) else None
+    return _of_file(X, name) if _keeps_types(X) else None
+
+
+def _of_file(X: Any, name: str) -> list[Any] | None:
+    parts = open_parts(X)
+    # nearly always the type says that there is no order, and nothing has to be decoded to learn it
+    if not _is_ordered(parts.schema.field(name).type):
+        return None
+    return _of_arrow(next(parts.visit([Pick(0)], [name])).column(name))
 
 
 def _keeps_types(X: Any) -> bool:
@@ -51,10 +60,14 @@ def _keeps_types(X: Any) -> bool:
 
 
 def _of_arrow(values: Any) -> list[Any] | None:
-    if not (pa.types.is_dictionary(values.type) and values.type.ordered):
+    if not _is_ordered(values.type):
         return None
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     return chunks[0].dictionary.to_pylist() if chunks else None
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    return pa.types.is_dictionary(kind) and kind.ordered
 
 
 def _of_type(said: Any) -> list[Any] | None:

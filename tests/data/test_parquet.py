@@ -91,6 +91,27 @@ def test_pool_draws_every_row_once(folder, spread):
     assert np.array_equal(np.sort(np.concatenate(every)), np.sort(frame()["target"].to_numpy()))
 
 
+def test_parts_of_the_first_rows_are_decoded_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("rlselect.data._part_table._HELD_BATCHES", 0.0)
+    monkeypatch.setattr("rlselect.data._pool._DECODE_ROWS", 3000)
+    monkeypatch.setattr("rlselect.data._pool._FIRST_ROWS", 600)
+    columns = [f"v{j}" for j in range(P)]
+    table = open_source(write(tmp_path / "plain", frame().select([*columns, "target"])), "target")
+    table.start(np.random.default_rng(3))
+    assert not table.is_held
+    decoded = table.n_rows_decoded
+    assert 3000 <= decoded < N
+    rounds = table.pool.rounds(4, 700, np.random.default_rng(0))
+    assert len(rounds) == 4
+    batches = [table.take(rows) for blocks in rounds for rows in blocks]
+    every = np.concatenate([b.y for b in batches])
+    assert np.array_equal(np.sort(every), np.sort(frame()["target"].to_numpy()))
+    assert table.n_rows_decoded == N
+    # passed over, they are gone
+    table.take(rounds[0][0])
+    assert table.n_rows_decoded > N
+
+
 def test_all_rows_are_equally_likely():
     """Row groups of unequal size: the chance of a row must not depend on the size of its group."""
     left = np.array([100, 400, 1600, 1600, 6400])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlselect.data._sampler import RowSampler
+from rlselect.data._sampler import RowSampler, deal_out
 
 
 @pytest.fixture(params=["shuffled", "drawn"])
@@ -81,3 +81,20 @@ def test_stretches_are_all_rows_and_draw_none():
     rows = np.concatenate([np.arange(1001)[block] for stretch in stretches for block in stretch])
     np.testing.assert_array_equal(rows, np.arange(1001))
     assert sampler.n_used == 0
+
+
+def test_every_stretch_has_its_round():
+    order = deal_out(23, 4, np.random.default_rng(0))
+    assert len(order) == 23
+    for group in range(5):
+        assert sorted(order[4 * group : 4 * group + 4]) == [0, 1, 2, 3]
+    assert not np.array_equal(order[:4], order[4:8])
+    # never a round without rows
+    assert sorted(deal_out(3, 10, np.random.default_rng(0))) == [0, 1, 2]
+
+
+def test_rounds_are_all_rows():
+    rounds = RowSampler(1001, np.random.default_rng(0)).rounds(4, 100, np.random.default_rng(1))
+    assert len(rounds) == 4
+    rows = np.concatenate([np.arange(1001)[block] for blocks in rounds for block in blocks])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(1001))

@@ -23,6 +23,8 @@ _GLANCE_BYTES = 2**25
 # a table of so many batches, and bytes, stays in memory once it was decoded for a search
 _HELD_BATCHES = 3.25
 _HELD_BYTES = 2**28
+# of a larger one, parts of so many batches that the first rows are from, until they are passed over
+_FIRST_BATCHES = 2.75
 
 
 class PartTable:
@@ -51,6 +53,8 @@ class PartTable:
         Size of a batch: what is decoded at a time, and the unit of the memory that reading takes.
     n_rows_decoded : int
         Rows decoded so far, again each time; a pass over some of the columns counts in proportion.
+    is_held : bool
+        Whether what was decoded once stays in memory, as all of the table fits there.
     pool : Pool
         The sample, once `start` was called.
     """
@@ -81,7 +85,9 @@ class PartTable:
         self._workers: Any = None
         self._scan: tuple[int, Iterator[pa.Table] | None] = (-1, None)
         self._last: tuple[Any, Batch | None] = (None, None)
-        self._held: dict[int, Batch] | None = None
+        self._held: dict[int, Batch] = {}
+        self._stays: set[int] = set()
+        self.is_held = False
         self.row_bytes = max(self.n_columns * self.dtype.itemsize, 1)
         fewest = min(_FEWEST_ROWS, max(_MOST_BYTES // self.row_bytes, 1024))
         self.batch_rows = max(min(int(parts.lengths.max()), _BATCH_ROWS), fewest)
@@ -97,11 +103,6 @@ class PartTable:
         """Rows decoded so far."""
         return round(self._decoded)
 
-    @property
-    def is_held(self) -> bool:
-        """Whether what was decoded once stays in memory, as all of the table fits there."""
-        return self._held is not None
-
     def count_decoded(self, part: int, share: float = 1.0) -> None:
         """Count a part that is decoded, or some of its columns."""
         self._decoded += self.parts.lengths[part] * share
@@ -109,10 +110,25 @@ class PartTable:
     def start(self, rng: np.random.Generator) -> None:
         """Make the sample that rows are drawn from."""
         self._glance = None
-        size = self.n_rows * self.row_bytes
-        if self.parts.by_columns is not None and not self.drops:
-            self._held = {} if size <= min(_HELD_BATCHES * self.batch_bytes, _HELD_BYTES) else None
+        self._held = {}
+        self.is_held = self._has_room(range(len(self.parts.lengths)), _HELD_BATCHES)
         self.pool: Pool = self.parts.make_pool(self, int(rng.integers(2**62)))
+
+    def hold(self, parts: Sequence[int]) -> list[int]:
+        """Keep these parts and no others, once they were decoded, until they are passed over.
+
+        Returns the parts, or none where there is no room for them all.
+        """
+        if self.is_held:
+            return []
+        self._held = {}
+        self._stays = set(parts) if self._has_room(parts, _FIRST_BATCHES) else set()
+        return list(self._stays)
+
+    def _has_room(self, parts: Sequence[int], batches: float) -> bool:
+        size = int(self.parts.lengths[list(parts)].sum()) * self.row_bytes
+        whole = self.parts.by_columns is not None and not self.drops
+        return whole and size <= min(batches * self.batch_bytes, _HELD_BYTES)
 
     @property
     def sampler(self) -> Pool:
@@ -242,7 +258,7 @@ class PartTable:
         self, picks: Sequence[Pick], columns: np.ndarray | None = None, *, count: bool = True
     ) -> Iterator[Batch]:
         """Yield the rows of each pick, encoded and checked, with y as it lies in the data."""
-        if self._held is not None:
+        if self.is_held or (picks and self._stays.issuperset(pick.part for pick in picks)):
             for pick in picks:
                 rows = slice(None) if pick.rows is None else pick.rows
                 whole = self._take_part(pick.part, columns)
@@ -267,14 +283,17 @@ class PartTable:
             self._last = (None, None)  # let go of the last part before the next one comes
             # encoded once for all of its slices
             self._last = (key, self._take_part(rows.part, columns))
+            if not self.is_held:
+                self._held.pop(rows.part, None)
+                self._stays.discard(rows.part)
         part = self._last[1]
         assert part is not None
         slices = Batch(*(None if v is None else v[rows.start :: rows.step] for v in part))
         # a copy: what keeps some of the slices must not keep the part
-        return slices if self._held else Batch(*(None if v is None else v.copy() for v in slices))
+        return slices if self.is_held else Batch(*(None if v is None else v.copy() for v in slices))
 
     def _take_part(self, part: int, columns: np.ndarray | None) -> Batch:
-        if self._held is None:
+        if not self.is_held and part not in self._stays:
             return self._decode_part(part, columns)
         if part not in self._held:
             self._held[part] = self._decode_part(part, None)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rlselect.data._clustering import clustering, column_moments
 from rlselect.data._parts import Draw, Pick, Piece
+from rlselect.data._sampler import deal_out
 from rlselect.data._source import Batch, Workers
 
 # rows decoded for one refill when the rows lie in random order: two row groups of the usual size, or two
@@ -57,6 +58,7 @@ class Pool:
         self._sizes: list[int] = []
         self._held: dict[Any, Batch] = {}
         self._place = 0
+        self._at_hand: list[int] = []
         self._fill_first()
 
     def first(self, columns: np.ndarray | None = None) -> Batch:
@@ -101,6 +103,17 @@ class Pool:
         found: dict[int, list[Any]] = {}
         for rows in self._table.everything(block):
             found.setdefault(rows.part, []).append(rows)
+        return list(found.values())
+
+    def rounds(self, n_rounds: int, block: int, rng: np.random.Generator) -> list[list[Any]]:
+        """The parts dealt out to rounds; in the first one those that the first rows are from come first."""
+        stretches = self.stretches(block)
+        order = deal_out(len(stretches), n_rounds, rng)
+        # they are still decoded, and were chosen at random
+        order[self._at_hand] = -1
+        found: dict[int, list[Any]] = {}
+        for i in np.argsort(order, kind="stable"):
+            found.setdefault(max(int(order[i]), 0), []).extend(stretches[i])
         return list(found.values())
 
     def take(self, rows: Draw, columns: np.ndarray | None = None) -> Batch:
@@ -163,6 +176,7 @@ class Pool:
         self._taken += shares
         self._refills.append(refill)
         self._held.clear()
+        self._at_hand = self._table.hold([part for part, _, _ in refill] if number == 0 else [])
         parts: list[np.ndarray] = []
         batch = self._gather(number, None, parts if number == 0 else None)
         self._held[(number, None)] = batch

@@ -79,3 +79,21 @@ class RowSampler:
         n_blocks = 2 * -(-self.n_rows // (2 * block))
         edges = np.linspace(0, self.n_rows, n_blocks + 1).astype(int)
         return [[slice(int(start), int(stop))] for start, stop in pairwise(edges)]
+
+    def rounds(self, n_rounds: int, block: int, rng: np.random.Generator) -> list[list[slice]]:
+        """The stretches dealt out to rounds of about one size."""
+        stretches = self.stretches(block)
+        order = deal_out(len(stretches), n_rounds, rng)
+        return [[stretches[i][0] for i in np.flatnonzero(order == k)] for k in range(order.max() + 1)]
+
+
+def deal_out(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """In which round each stretch comes: one of every `n_rounds` neighbours in each, at random.
+
+    So each round holds rows from all over the table, however it is sorted. There are no more rounds than
+    stretches.
+    """
+    n_rounds = min(n_rounds, n_stretches)
+    groups = -(-n_stretches // n_rounds)
+    order = rng.permuted(np.tile(np.arange(n_rounds), (groups, 1)), axis=1)
+    return order.ravel()[:n_stretches]

@@ -79,6 +79,10 @@ class Sampler(Protocol):
         """
         ...
 
+    def rounds(self, n_rounds: int, block: int, rng: np.random.Generator) -> list[list[Any]]:
+        """These blocks in up to so many rounds, each with rows from all over the table."""
+        ...
+
     def decodes(self, wanted: int) -> float:
         """About how many rows have to be touched to draw so many."""
         ...

@@ -93,6 +93,23 @@ def test_a_look_that_would_decode_all_rows_is_the_pass_itself(monkeypatch):
     assert effort(X, y)[0].stop_reason == "all rows"
 
 
+def test_a_pass_over_rows_in_parts_ends_where_the_rest_would_show_nothing(monkeypatch):
+    monkeypatch.setattr(RowSampler, "in_memory", False)
+    monkeypatch.setattr(_effort, "look_out", None)
+    # 2,500 rows of 30 columns in a round
+    plan = EffortPlan(first=200, enough=800, block=256, look=_outlook.LookPlan(slow_cells=75_000))
+    result, sampler, walker = effort(*problem(seed=1), plan=plan)
+    assert result.stop_reason == "decided on a sample"
+    assert result.n_rows_seen == sampler.n_used == walker.state.rows.n_rows < 6000
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2])
+    # z is about 2 in the first round, of each of ten
+    faint = problem(effects=(1.0, *[0.04] * 10), seed=2)
+    result, sampler, walker = effort(*faint, plan=plan)
+    assert (result.stop_reason, sampler.n_used) == ("all rows", 20_000)
+    assert walker.state.rows.n_rows == 20_000
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), np.arange(11))
+
+
 def test_an_effect_that_is_neither_clear_nor_absent_needs_more():
     # at 800 rows its z is about 4, between the q + 1 = 3.6 of noise and the 5.4 that is asked of a member
     X, y = problem(effects=(1.0, 0.14))

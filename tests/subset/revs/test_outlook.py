@@ -9,7 +9,7 @@ from rlselect.data._sampler import RowSampler
 from rlselect.data._units import Units
 from rlselect.learn import Softmax
 from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
-from rlselect.subset.revs._outlook import LookPlan, _rounds, detectable, look_out
+from rlselect.subset.revs._outlook import LookPlan, detectable, look_out
 from rlselect.subset.revs._search import _rows, _state
 from rlselect.subset.revs._walk import SizePrior, Walker
 
@@ -39,14 +39,6 @@ def outlook_of(X, y, plan=None, **options):
     walker.climb()
     plan = LookPlan() if plan is None else plan
     return look_out(walker, sampler, plan, block=256, probes=np.arange(8), tune=True, **options), walker
-
-
-def test_every_stretch_has_its_round():
-    order = _rounds(23, 4, np.random.default_rng(0))
-    assert len(order) == 23
-    for group in range(5):
-        assert sorted(order[4 * group : 4 * group + 4]) == [0, 1, 2, 3]
-    assert not np.array_equal(order[:4], order[4:8])
 
 
 def test_how_much_is_looked_at_at_first():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +11,20 @@ from rlselect.data import Sampler
 from rlselect.learn import Trajectory, subset_key
 from rlselect.subset.revs._chains import better_subset
 from rlselect.subset.revs._hidden import find_hidden
-from rlselect.subset.revs._outlook import LookPlan, Outlook, detectable, inclusion_of, look_out
+from rlselect.subset.revs._outlook import (
+    LookPlan,
+    Outlook,
+    detectable,
+    inclusion_of,
+    look_at_hand,
+    look_out,
+)
 from rlselect.subset.revs._standing import clearest, decided_z, doubtful, faintest, tune_to_rows
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
-# columns up to which all their products cost no more than two looks at rows in parts
-_NARROW = 256
+# columns up to which all products of rows that have to be decoded take less than twice as long as a look
+_NARROW = 512
 # half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
 _ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 
@@ -83,6 +91,8 @@ class SearchState:
         The subset that a search stands in there, and the rewards of its moves.
     detectable : array or None
         Size of effect per column that it would have shown, see `Outlook`.
+    rounds : int
+        Rounds of a pass over all rows that were made, see `_pass_on`.
     """
 
     walker: Walker
@@ -98,6 +108,7 @@ class SearchState:
     seen: NDArray[np.bool_] | None = None
     values: NDArray[np.float64] | None = None
     detectable: NDArray[np.float64] | None = None
+    rounds: int = 0
 
     def take(self, outlook: Outlook) -> None:
         """Remember what a look has shown, and leave out what it does not speak for."""
@@ -197,7 +208,7 @@ def run_effort(
             continue
         if walker.stopped:
             break
-        _read_on(progress, plan)
+        _read_on(progress, plan, tune)
         paired.clear()
     return _result(progress)
 
@@ -233,17 +244,14 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
     if not sampler.in_memory and not _is_decided(walker):
         # where rows have to be decoded, a look costs nearly as much as the rows that are needed anyway
         return False
-    width = walker.state.units.n_columns
-    if tune and _is_dear(sampler, width) and plan.look.rounds(sampler, width) == 1:
-        # and one at all of them as much as the pass over them, of which a linear model needs no second
-        progress.needed = np.inf
-        return False
+    if tune and _is_dear(sampler, plan, walker.state.units.n_columns):
+        return _is_settled(progress, plan)
     if not progress.is_confirmed:
         outlook = look_out(
             walker,
             sampler,
             plan.look,
-            block=plan.block_rows(width),
+            block=plan.block_rows(walker.state.units.n_columns),
             probes=progress.probes,
             tune=tune,
             min_effect=plan.min_effect,
@@ -257,15 +265,30 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
     return progress.is_confirmed and _is_decided(walker)
 
 
-def _is_dear(sampler: Sampler, n_columns: int) -> bool:
+def _is_settled(progress: SearchState, plan: EffortPlan) -> bool:
+    """Whether a pass over rows in parts may end where it is: the others would show nothing more."""
+    walker, sampler = progress.walker, progress.sampler
+    if not progress.rounds:
+        return False
+    outlook = look_at_hand(
+        walker, sampler, plan.look, probes=progress.probes, min_effect=plan.min_effect
+    )
+    if outlook is None or not _is_sure(outlook, plan):
+        return False
+    progress.take(outlook)
+    return True
+
+
+def _is_dear(sampler: Sampler, plan: EffortPlan, n_columns: int) -> bool:
     """Whether a look at rows in parts saves too little of the pass over them.
 
-    They are decoded anew each time they pass by, or, once decoded, so narrow that the products of a pass take
-    less than twice as long as the look.
+    They are so narrow that all products take little longer than to decode them; or all of them would be
+    looked at, and are decoded anew each time they pass by.
     """
     if sampler.in_memory:
         return False
-    return n_columns <= _NARROW or sampler.decodes(sampler.n_rows) > sampler.n_rows
+    whole = plan.look.rounds(sampler, n_columns) == 1
+    return n_columns <= _NARROW or (whole and sampler.decodes(sampler.n_rows) > sampler.n_rows)
 
 
 def _is_sure(outlook: Outlook, plan: EffortPlan) -> bool:
@@ -273,9 +296,12 @@ def _is_sure(outlook: Outlook, plan: EffortPlan) -> bool:
     return plan.min_effect is None or float(np.nanmax(outlook.detectable, initial=0.0)) <= plan.min_effect
 
 
-def _read_on(progress: SearchState, plan: EffortPlan) -> None:
+def _read_on(progress: SearchState, plan: EffortPlan, tune: bool) -> None:
     """Draw as many rows again, or as many as are needed, or pass over all of them."""
     walker, sampler = progress.walker, progress.sampler
+    if tune and sampler.n_used >= plan.enough and _is_dear(sampler, plan, walker.state.units.n_columns):
+        _pass_on(progress, plan)
+        return
     state, values = walker.state, walker.rewards()
     block = plan.block_rows(state.units.n_columns)
     # what a look has shown is yet to come in, and every row drawn for it has all these columns to carry
@@ -292,6 +318,28 @@ def _read_on(progress: SearchState, plan: EffortPlan) -> None:
         state.trim(values, progress.probes)
         state.grow(sampler.draw(sampler.n_used, block))
     walker.rows = sampler.n_used
+    progress.tuned = progress.lean = False
+
+
+def _pass_on(progress: SearchState, plan: EffortPlan) -> None:
+    """Pass over some of the parts of a table, with all products of their columns, then over as many again.
+
+    Each part is decoded once, whether a few of them are enough or all are needed.
+    """
+    walker, sampler = progress.walker, progress.sampler
+    n_columns = walker.state.units.n_columns
+    rounds = sampler.rounds(
+        plan.look.rounds(sampler, n_columns),
+        plan.block_rows(n_columns),
+        np.random.default_rng(progress.probes),
+    )
+    upto = min(max(2 * progress.rounds, 1), len(rounds))
+    rows = chain(*rounds[progress.rounds : upto])
+    if not progress.rounds:
+        walker.state.trim(walker.rewards(), progress.probes[:0])
+    walker.state.grow(rows, anew=not progress.rounds, values=walker.rewards())
+    progress.rounds = upto
+    walker.rows = sampler.n_used = sampler.n_rows if upto == len(rounds) else walker.state.rows.n_rows
     progress.tuned = progress.lean = False
 
 

@@ -1,6 +1,7 @@
 """Before a stop: what all rows would show, from one look at them and the products of those that were read."""
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -165,33 +166,46 @@ def look_out(
     Outlook or None
         None when the search was stopped meanwhile.
     """
-    stretches, n_rounds = sampler.stretches(block), plan.rounds(sampler, walker.state.units.n_columns)
     seed = [*probes, sampler.n_used]
-    order = _rounds(len(stretches), n_rounds, np.random.default_rng(seed))
+    n_rounds = plan.rounds(sampler, walker.state.units.n_columns)
+    rounds = sampler.rounds(n_rounds, block, np.random.default_rng(seed))
     look, task = walker.state.look()
     done, upto, sharp = 0, 1, False
     while True:
-        if not _pass_over(walker, look, task, stretches, (order >= done) & (order < upto)):
+        if not _pass_over(walker, look, task, list(chain(*rounds[done:upto]))):
             return None
         done = upto
         seen = replace(walker, state=walker.state.seen(look), rng=np.random.default_rng(seed))
-        share = 1.0 if done >= n_rounds else look.n_rows / sampler.n_rows
+        share = 1.0 if done >= len(rounds) else look.n_rows / sampler.n_rows
         outlook = Outlook(seen, look.n_rows, share, _shows_more(seen, tune), plan.alarm)
         if outlook.more and not sharp and _is_blurred(walker, look, plan, tune):
             # what seems to be left may be what the coefficients were off by: look again at better ones
             look, task = walker.state.look(walker.state.seen(look))
             done, sharp = 0, True
             continue
-        if outlook.more or done >= n_rounds or not _is_suspicious(outlook, plan, probes, min_effect):
+        if outlook.more or done >= len(rounds) or not _is_suspicious(outlook, plan, probes, min_effect):
             return outlook
-        upto = min(2 * done, n_rounds)
+        upto = min(2 * done, len(rounds))
 
 
-def _pass_over(
-    walker: Walker, look: Look, task: Any, stretches: list[list[Any]], chosen: NDArray[np.bool_]
-) -> bool:
-    """Look at some stretches; whether the search was left to do so."""
-    places = [rows for i in np.flatnonzero(chosen) for rows in stretches[i]]
+def look_at_hand(
+    walker: Walker,
+    sampler: Sampler,
+    plan: LookPlan,
+    *,
+    probes: NDArray[np.intp],
+    min_effect: float | None = None,
+) -> Outlook | None:
+    """What the rows that were read show, all their products known; None if all rows might show more."""
+    rng = np.random.default_rng([*probes, sampler.n_used])
+    seen = replace(walker, state=walker.state.copy(), rng=rng)
+    share = sampler.n_used / sampler.n_rows
+    outlook = Outlook(seen, sampler.n_used, share, _shows_more(seen, tune=True), plan.alarm)
+    return None if outlook.more or _is_suspicious(outlook, plan, probes, min_effect) else outlook
+
+
+def _pass_over(walker: Walker, look: Look, task: Any, places: list[Any]) -> bool:
+    """Look at some rows; whether the search was left to do so."""
     for start in range(0, len(places), _BREATH):
         for scores in walker.state.rows.pass_by(places[start : start + _BREATH], task):
             look.add(scores)
@@ -209,16 +223,6 @@ def _is_blurred(walker: Walker, look: Look, plan: LookPlan, tune: bool) -> bool:
     size = int(np.count_nonzero(walker.state.mask[walker.state.units.unit_of]))
     blur = look.weight * size / max(walker.state.counted, 1.0) ** 2
     return bool(size) and (not tune or blur > plan.blur)
-
-
-def _rounds(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """In which round each stretch is looked at: one of every `n_rounds` neighbours in each, at random.
-
-    So each round holds rows from all over the table, however it is sorted.
-    """
-    groups = -(-n_stretches // n_rounds)
-    order = rng.permuted(np.tile(np.arange(n_rounds), (groups, 1)), axis=1)
-    return order.ravel()[:n_stretches]
 
 
 def _shows_more(seen: Walker, tune: bool) -> bool:

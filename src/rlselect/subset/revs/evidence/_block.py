@@ -79,10 +79,10 @@ class Block:
         if sparse.issparse(self.X):
             return self.products(self.weighted(self.columns(slice(None))))
         X = self.X if self.weight is None else self.X * np.sqrt(self.weight).astype(self.X.dtype)[:, None]
-        total = np.zeros((X.shape[1], X.shape[1]))
-        for start in range(0, len(X), _STRETCH):
+        # a matrix times itself takes half the work
+        total = (X[:_STRETCH].T @ X[:_STRETCH]).astype(np.float64)
+        for start in range(_STRETCH, len(X), _STRETCH):
             part = X[start : start + _STRETCH]
-            # a matrix times itself takes half the work
             total += part.T @ part
         return total
 

@@ -400,15 +400,15 @@ class LazyGram:
             weight += sums[2]
 
         self._rows.pour_first(n_rows, add, _about)
-        raw -= np.multiply.outer(total, total / max(weight, 1.0))
-        spread = np.diagonal(raw).copy()
-        constant = ~self.varies | ~(spread > 0)
-        spread[constant] = 1.0
-        raw /= np.sqrt(spread)
-        raw /= np.sqrt(spread)[:, None]
-        raw[constant] = raw[:, constant] = 0.0
-        np.fill_diagonal(raw, 1.0)
-        return raw.astype(np.float32), weight
+        mean = total / max(weight, 1.0)
+        spread = np.diagonal(raw) - mean * total
+        varies = self.varies & (spread > 0)
+        scale = np.where(varies, 1.0 / np.sqrt(np.where(varies, spread, 1.0)), 0.0)
+        raw -= np.multiply.outer(mean, total)
+        raw *= scale
+        found = np.multiply(raw, scale[:, None], dtype=np.float32, casting="same_kind")
+        np.fill_diagonal(found, 1.0)
+        return found, weight
 
     def sketch(self, subset: list[int], coef: Floats, left: Floats, quad: float) -> "LazyGram | None":
         """The same sums with all products of columns, as `across` tells them; None where it does not.

@@ -169,7 +169,7 @@ class Rows:
             self._meeting.ask(wanted)
 
     def pour_first(self, n_rows: int, into: Callable[[int, Any], None], function: Callable[..., Any]) -> None:
-        """As `pour`, for the blocks that came first until so many rows; one at least."""
+        """As `pour`, for the blocks that came first, up to so many rows; one at least."""
         self._serve([Pass(into, function, ())], n_rows)
 
     def side_by_side(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -194,7 +194,7 @@ class Rows:
             yield next(answers) if i in placed else function(self._load(rows), *args)
 
     def _serve(self, passes: list[Pass], n_rows: float = np.inf) -> None:
-        n_blocks = 1 + int(np.count_nonzero(np.cumsum(self._lengths[:-1]) < n_rows))
+        n_blocks = max(int(np.count_nonzero(np.cumsum(self._lengths) <= n_rows)), 1)
         placed = {i: block for i, block in self._placed().items() if i < n_blocks}
         answers = self.ask(list(placed.values()), answer_all, [(p.function, p.args) for p in passes])
         for i in range(n_blocks if self._where else 0):

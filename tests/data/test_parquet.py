@@ -92,7 +92,7 @@ def test_pool_draws_every_row_once(folder, spread):
 
 
 def test_parts_of_the_first_rows_are_decoded_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("rlselect.data._part_table._HELD_BATCHES", 0.0)
+    monkeypatch.setattr("rlselect.data._part_table._HELD_BYTES", 200_000)
     monkeypatch.setattr("rlselect.data._pool._DECODE_ROWS", 3000)
     monkeypatch.setattr("rlselect.data._pool._FIRST_ROWS", 600)
     columns = [f"v{j}" for j in range(P)]

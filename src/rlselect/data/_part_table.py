@@ -20,11 +20,10 @@ _MOST_BYTES = 2**28
 # rows of the first look that stay, fewer when they are wide
 _GLANCE = 2048
 _GLANCE_BYTES = 2**25
-# a table of so many batches, and bytes, stays in memory once it was decoded for a search
-_HELD_BATCHES = 3.25
+# a table of so many batches, and bytes, stays in memory once it was decoded for a search; of a larger one, the
+# parts that the first rows are from, until they are passed over
+_HELD_BATCHES = 2.25
 _HELD_BYTES = 2**28
-# of a larger one, parts of so many batches that the first rows are from, until they are passed over
-_FIRST_BATCHES = 2.75
 
 
 class PartTable:
@@ -111,24 +110,27 @@ class PartTable:
         """Make the sample that rows are drawn from."""
         self._glance = None
         self._held = {}
-        self.is_held = self._has_room(range(len(self.parts.lengths)), _HELD_BATCHES)
+        self.is_held = self.n_rows * self.row_bytes <= self._room
         self.pool: Pool = self.parts.make_pool(self, int(rng.integers(2**62)))
 
     def hold(self, parts: Sequence[int]) -> list[int]:
-        """Keep these parts and no others, once they were decoded, until they are passed over.
+        """Keep as many of these parts as there is room for, once decoded, until they are passed over.
 
-        Returns the parts, or none where there is no room for them all.
+        Returns those parts; none where the whole table stays anyway.
         """
         if self.is_held:
             return []
         self._held = {}
-        self._stays = set(parts) if self._has_room(parts, _FIRST_BATCHES) else set()
-        return list(self._stays)
+        sizes = np.cumsum(self.parts.lengths[parts]) * self.row_bytes
+        self._stays = set(parts[: np.count_nonzero(sizes <= self._room)])
+        return sorted(self._stays)
 
-    def _has_room(self, parts: Sequence[int], batches: float) -> bool:
-        size = int(self.parts.lengths[list(parts)].sum()) * self.row_bytes
-        whole = self.parts.by_columns is not None and not self.drops
-        return whole and size <= min(batches * self.batch_bytes, _HELD_BYTES)
+    @property
+    def _room(self) -> float:
+        """Bytes of decoded parts that may stay."""
+        if self.parts.by_columns is None or self.drops:
+            return 0.0
+        return min(_HELD_BATCHES * self.batch_bytes, _HELD_BYTES)
 
     @property
     def sampler(self) -> Pool:
@@ -258,17 +260,19 @@ class PartTable:
         self, picks: Sequence[Pick], columns: np.ndarray | None = None, *, count: bool = True
     ) -> Iterator[Batch]:
         """Yield the rows of each pick, encoded and checked, with y as it lies in the data."""
-        if self.is_held or (picks and self._stays.issuperset(pick.part for pick in picks)):
-            for pick in picks:
-                rows = slice(None) if pick.rows is None else pick.rows
-                whole = self._take_part(pick.part, columns)
-                yield Batch(*(None if v is None else v[rows] for v in whole))
-            return
         view = self._view(columns)
-        tables = self._visit(picks, view, count)
+        kept = {pick.part for pick in picks if self._keeps(pick.part)}
+        tables = self._visit([pick for pick in picks if pick.part not in kept], view, count)
         for pick in picks:
-            # no name for the table: it would outlive its use
-            yield self._encode(next(tables), pick.part, view)
+            if pick.part in kept:
+                rows = slice(None) if pick.rows is None else pick.rows
+                yield Batch(*(None if v is None else v[rows] for v in self._take_part(pick.part, columns)))
+            else:
+                # no name for the table: it would outlive its use
+                yield self._encode(next(tables), pick.part, view)
+
+    def _keeps(self, part: int) -> bool:
+        return self.is_held or part in self._stays
 
     def _visit(self, picks: Sequence[Pick], view: View, count: bool) -> Iterator[pa.Table]:
         tables = self.parts.visit(picks, view.names)
@@ -293,7 +297,7 @@ class PartTable:
         return slices if self.is_held else Batch(*(None if v is None else v.copy() for v in slices))
 
     def _take_part(self, part: int, columns: np.ndarray | None) -> Batch:
-        if not self.is_held and part not in self._stays:
+        if not self._keeps(part):
             return self._decode_part(part, columns)
         if part not in self._held:
             self._held[part] = self._decode_part(part, None)

@@ -156,7 +156,7 @@ class Pool:
 
     def _n_parts(self, size: int) -> int:
         rows = min(_DECODE_ROWS, _DECODE_BYTES / self._table.row_bytes)
-        several = max(2, round(rows / max(self._usual, 1)))
+        several = max(2, int(rows / max(self._usual, 1)))
         if self.spread > 0:
             several = max(several, int(np.ceil(size / (1.0 + _DESIGN_EFFECT / self.spread))))
         return min(several, int(np.count_nonzero(self._left)))

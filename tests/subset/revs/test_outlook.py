@@ -156,3 +156,18 @@ def test_an_effect_of_the_detectable_size_is_seen_nine_times_in_ten(n):
         seen += fit.support_[4]
     # about three standard errors
     assert 0.82 <= seen / trials <= 0.98
+
+
+@pytest.mark.parametrize(("faint", "more"), [(0, False), (1, False), (3, True)])
+def test_one_faint_column_beside_many_alike_is_noise_but_several_are_no_accident(faint, more):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((20_000, 50))
+    noise = rng.standard_normal(len(X))
+    # columns beside the effects have no correlation with the noise, then some have z = 4.3
+    noise -= X @ np.linalg.lstsq(X, noise, rcond=None)[0]
+    noise += X[:, 40 : 40 + faint] @ np.full(faint, 4.3 / np.sqrt(len(X)))
+    outlook, walker = outlook_of(X, X[:, :25].sum(axis=1) + noise)
+    assert walker.state.size == 25
+    assert (outlook.share, outlook.more) == (1.0, more)
+    assert np.any(outlook.walker.rewards() > 0) == more
+    assert outlook.walker.state.shape == (faint == 1)

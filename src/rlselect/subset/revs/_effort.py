@@ -19,14 +19,19 @@ from rlselect.subset.revs._outlook import (
     look_at_hand,
     look_out,
 )
-from rlselect.subset.revs._standing import clearest, decided_z, doubtful, faintest, tune_to_rows
-from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
+from rlselect.subset.revs._standing import (
+    clearest,
+    decided_z,
+    doubtful,
+    faintest,
+    leave_the_faint,
+    tune_to_rows,
+)
+from rlselect.subset.revs._walk import Walker, WalkResult
 
 _PROBES = 8
 # columns up to which all products of rows that have to be decoded take less than twice as long as a look
 _NARROW = 512
-# half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
-_ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 
 
 @dataclass(frozen=True)
@@ -190,9 +195,7 @@ def run_effort(
             progress.tuned = True
             walker.climb()
             if last and not walker.stopped:
-                # no more rows will tell: effects that are all alike say that a much smaller one is noise
-                tune_prior(walker, shapes=2, proof=_ALIKE * state.size)
-                walker.climb()
+                leave_the_faint(walker)
         if save is not None:
             save()
         if walker.stopped:
@@ -270,9 +273,7 @@ def _is_settled(progress: SearchState, plan: EffortPlan) -> bool:
     walker, sampler = progress.walker, progress.sampler
     if not progress.rounds:
         return False
-    outlook = look_at_hand(
-        walker, sampler, plan.look, probes=progress.probes, min_effect=plan.min_effect
-    )
+    outlook = look_at_hand(walker, sampler, plan.look, probes=progress.probes, min_effect=plan.min_effect)
     if outlook is None or not _is_sure(outlook, plan):
         return False
     progress.take(outlook)

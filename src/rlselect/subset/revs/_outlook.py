@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from rlselect.data import Sampler
 from rlselect.subset.revs._hidden import clearest_pair, companions, find_hidden, pair_level
-from rlselect.subset.revs._standing import doubtful, noise_level, tune_to_rows
+from rlselect.subset.revs._standing import doubtful, leave_the_faint, noise_level, tune_to_rows
 from rlselect.subset.revs._walk import Walker
 from rlselect.subset.revs.evidence import Look
 
@@ -18,6 +18,8 @@ from rlselect.subset.revs.evidence import Look
 _SPARE = 1.2816
 # blocks between two glances at the clock
 _BREATH = 64
+# units that may be the largest of many noises: more of them are no accident
+_FEW = 2
 _LIKELY = float(np.nextafter(0.5, 1.0))
 
 
@@ -177,7 +179,8 @@ def look_out(
         done = upto
         seen = replace(walker, state=walker.state.seen(look), rng=np.random.default_rng(seed))
         share = 1.0 if done >= len(rounds) else look.n_rows / sampler.n_rows
-        outlook = Outlook(seen, look.n_rows, share, _shows_more(seen, tune), plan.alarm)
+        more = _shows_more(seen, tune, whole=share == 1.0)
+        outlook = Outlook(seen, look.n_rows, share, more, plan.alarm)
         if outlook.more and not sharp and _is_blurred(walker, look, plan, tune):
             # what seems to be left may be what the coefficients were off by: look again at better ones
             look, task = walker.state.look(walker.state.seen(look))
@@ -225,8 +228,11 @@ def _is_blurred(walker: Walker, look: Look, plan: LookPlan, tune: bool) -> bool:
     return bool(size) and (not tune or blur > plan.blur)
 
 
-def _shows_more(seen: Walker, tune: bool) -> bool:
-    """Whether a move, or a pair of moves, would pay on the rows looked at; units that do not pay leave."""
+def _shows_more(seen: Walker, tune: bool, *, whole: bool = False) -> bool:
+    """Whether a move, or a pair of moves, would pay on the rows looked at; units that do not pay leave.
+
+    Of the `whole` table, a few that pay but would leave again at the end of a search on all rows do not.
+    """
     if not tune:
         # a generalised linear model is priced there, but cannot move without passes over the rows
         return bool(np.any(seen.rewards() > 0))
@@ -234,9 +240,10 @@ def _shows_more(seen: Walker, tune: bool) -> bool:
     before = seen.state.mask.copy()
     while True:
         values = seen.rewards()
-        if np.any(values[~seen.state.mask] > 0):
+        n_paying = np.count_nonzero(values[~seen.state.mask] > 0)
+        if n_paying and not (whole and n_paying <= _FEW and _come_and_go(seen)):
             return True
-        if not np.any(values > 0):
+        if n_paying or not np.any(values > 0):
             break
         worst = int(np.argmax(values))
         seen.move(worst, float(values[worst]))
@@ -246,6 +253,17 @@ def _shows_more(seen: Walker, tune: bool) -> bool:
     if hidden is not None:
         seen.stand(hidden.state)
     return hidden is not None
+
+
+def _come_and_go(seen: Walker) -> bool:
+    """Whether a search on the rows looked at ends in this subset again; if so, with the prior it ends with."""
+    tried = replace(seen, state=seen.state.copy(), rng=np.random.default_rng(0))
+    tried.climb()
+    leave_the_faint(tried)
+    if tried.stopped or not np.array_equal(tried.state.mask, seen.state.mask):
+        return False
+    seen.stand(tried.state)
+    return True
 
 
 def _is_suspicious(

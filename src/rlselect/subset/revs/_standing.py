@@ -10,6 +10,10 @@ from rlselect.subset.revs._walk import Walker, tune_prior
 from rlselect.subset.revs.evidence import SHAPES
 
 
+# half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
+_ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
+
+
 def noise_level(walker: Walker) -> float:
     """Size of the largest of as many pure-noise z values as there are units that may move."""
     return float(np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2))))
@@ -31,6 +35,12 @@ def tune_to_rows(walker: Walker) -> None:
     elif not walker.stopped:
         state = cast(TunableState, walker.state)
         state.set_prior(float(state.slabs()[0]), SHAPES[0])
+
+
+def leave_the_faint(walker: Walker) -> None:
+    """Where no more rows will tell: beside effects that are all alike, a much smaller one is noise."""
+    tune_prior(walker, shapes=2, proof=_ALIKE * walker.state.size)
+    walker.climb()
 
 
 def doubtful(walker: Walker) -> NDArray[np.intp]:

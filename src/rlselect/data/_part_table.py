@@ -20,8 +20,8 @@ _MOST_BYTES = 2**28
 # rows of the first look that stay, fewer when they are wide
 _GLANCE = 2048
 _GLANCE_BYTES = 2**25
-# a table of so many batches, and bytes, stays in memory once it was decoded for a search; of a larger one, the
-# parts that the first rows are from, until they are passed over
+# a table of so many batches, and bytes, stays in memory once it was decoded for a search; of a larger one,
+# the parts that the first rows are from, until they are passed over
 _HELD_BATCHES = 2.25
 _HELD_BYTES = 2**28
 
@@ -122,7 +122,7 @@ class PartTable:
             return []
         self._held = {}
         sizes = np.cumsum(self.parts.lengths[parts]) * self.row_bytes
-        self._stays = set(parts[: np.count_nonzero(sizes <= self._room)])
+        self._stays = set(parts[: int(np.count_nonzero(sizes <= self._room))])
         return sorted(self._stays)
 
     @property

@@ -28,6 +28,16 @@ _KIND = "search of REVS"
 _OUTSIDE = {"workers": "a Dask cluster (a `Client`)"}
 # what a state says that is not whole; what is wrong with the data comes as `ValueError` or `OSError`
 _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
+# reasons after which a search would not go on if it were started again
+_FINISHED = (
+    "decided",
+    "decided on a sample",
+    "all rows",
+    "memory",
+    "converged",
+    "nothing to choose from",
+    "max stages",
+)
 
 
 class Checkpoint:
@@ -120,8 +130,10 @@ class Checkpoint:
                 "file to start anew, or give another name."
             ) from error
 
-    def remove(self) -> None:
-        """Forget the progress of a search that has ended."""
+    def end(self, stop_reason: str) -> None:
+        """Forget the progress of a search that has ended by itself."""
+        if stop_reason not in _FINISHED:
+            return
         try:
             self._path.unlink(missing_ok=True)
         except OSError as error:

@@ -256,7 +256,7 @@ def _shows_more(seen: Walker, tune: bool, *, whole: bool = False) -> bool:
 
 
 def _come_and_go(seen: Walker) -> bool:
-    """Whether a search on the rows looked at ends in this subset again; if so, with the prior it ends with."""
+    """Whether a search on the rows looked at comes back to this subset; then stand there as it does."""
     tried = replace(seen, state=seen.state.copy(), rng=np.random.default_rng(0))
     tried.climb()
     leave_the_faint(tried)

@@ -1,13 +1,17 @@
-"""Options of REVS that need a word with each other."""
+"""From what a fit was given to a problem: options that need a word with each other, and the data."""
 
 from typing import Any
 
+import numpy as np
+
 from rlselect._options import refuse_unused
-from rlselect.data import DataSource
+from rlselect.data import DataSource, category_order, load_source, open_source, require_rows
 from rlselect.learn import EpsilonGreedy, Policy, Softmax, as_policy
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._outcome_kind import OUTCOMES
+from rlselect.subset.revs._outcome_kind import OUTCOMES, is_survival, survival_parts
+from rlselect.subset.revs._problem import Problem, pose_problem
 from rlselect.subset.revs._sarsa import Sarsa
+from rlselect.subset.revs._structure_options import read_structure
 
 
 def read_policy(selector: Any) -> Policy:
@@ -27,6 +31,56 @@ def read_policy(selector: Any) -> Policy:
     if isinstance(selector.policy, str) and selector.policy == "auto":
         return EpsilonGreedy() if isinstance(selector.search, Sarsa) else Softmax()
     return as_policy(selector.policy)
+
+
+def read_problem(
+    selector: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    offset: Any,
+    groups: Any,
+    rng: np.random.Generator,
+) -> Problem:
+    """Open the data of a single response, and pose the problem that the options make of them."""
+    name = type(selector).__name__
+    family = "cox" if selector.family == "auto" and is_survival(y) else selector.family
+    refuse_idle(selector, family, offset)
+    refuse_together(selector, family, groups)
+    extra = survival_parts(y) if family == "cox" else {}
+    if groups is not None:
+        extra["groups"] = groups
+    if family == "cox" or selector.order == 2 or selector.time_ordered:
+        why = "order=2" if selector.order == 2 else "time_ordered=True"
+        why = "family='cox'" if family == "cox" else why
+        X = load_source(X, f"{name}({why})")
+    table = open_source(
+        X,
+        extra.pop("time") if family == "cox" else y,
+        sample_weight=sample_weight,
+        offset=offset,
+        missing=selector.missing,
+        validate=selector.validate,
+        owner=name,
+        extra=extra,
+    )
+    weight = getattr(table, "sample_weight", None)
+    # rows that count zero times are no rows
+    require_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), 3, name)
+    table.start(rng)
+    problem = pose_problem(
+        table,
+        family=family,
+        feature_groups=selector.feature_groups,
+        always_select=selector.always_select,
+        never_select=selector.never_select,
+        ties=selector.ties,
+        time_ordered=selector.time_ordered,
+        order=category_order(X, y) if family in ("auto", "ordinal") else None,
+    )
+    refuse_together(selector, problem.family, groups)
+    problem.structure = read_structure(selector, problem)
+    return problem
 
 
 def refuse_idle(selector: Any, family: str, offset: Any) -> None:

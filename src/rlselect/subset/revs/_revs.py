@@ -26,11 +26,7 @@ from rlselect._random import RandomState, as_generator
 from rlselect.data import (
     MISSING_MODES,
     MissingMode,
-    category_order,
-    load_source,
-    open_source,
     read_responses,
-    require_rows,
 )
 from rlselect.learn import (
     DecisionRule,
@@ -44,28 +40,16 @@ from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import fitted_family
 from rlselect.subset.revs._found import Found, choices_of
 from rlselect.subset.revs._noise import kind_of_noise
-from rlselect.subset.revs._outcome_kind import CLASSES, is_survival, survival_parts
-from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._outcome_kind import CLASSES, is_survival
+from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem
 from rlselect.subset.revs._products import keep_products, with_products
-from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle, refuse_together
+from rlselect.subset.revs._reading import open_checkpoint, read_policy, read_problem
 from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._several import fit_several
 from rlselect.subset.revs._split import rows_in_time, split_rows
-from rlselect.subset.revs._structure_options import read_structure
-
-# reasons after which a search would not go on if it were started again
-_FINISHED = (
-    "decided",
-    "decided on a sample",
-    "all rows",
-    "memory",
-    "converged",
-    "nothing to choose from",
-    "max stages",
-)
 
 
 class REVS(SubsetSelections):
@@ -485,42 +469,8 @@ class REVS(SubsetSelections):
             return
         refuse_unused(self, ("responses",), "a single response", "leave it out")
         policy, rng = read_policy(self), as_generator(self.random_state)
-        family = "cox" if self.family == "auto" and is_survival(y) else self.family
-        refuse_idle(self, family, offset)
-        refuse_together(self, family, groups)
-        extra = survival_parts(y) if family == "cox" else {}
-        if groups is not None:
-            extra["groups"] = groups
-        if family == "cox" or self.order == 2 or self.time_ordered:
-            why = "order=2" if self.order == 2 else "time_ordered=True"
-            why = "family='cox'" if family == "cox" else why
-            X = load_source(X, f"{name}({why})")
-        table = open_source(
-            X,
-            extra.pop("time") if family == "cox" else y,
-            sample_weight=sample_weight,
-            offset=offset,
-            missing=self.missing,
-            validate=self.validate,
-            owner=name,
-            extra=extra,
-        )
-        weight = getattr(table, "sample_weight", None)
-        # rows that count zero times are no rows
-        require_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), 3, name)
-        table.start(rng)
-        problem = pose_problem(
-            table,
-            family=family,
-            feature_groups=self.feature_groups,
-            always_select=self.always_select,
-            never_select=self.never_select,
-            ties=self.ties,
-            time_ordered=self.time_ordered,
-            order=category_order(X, y) if family in ("auto", "ordinal") else None,
-        )
-        refuse_together(self, problem.family, groups)
-        problem.structure = read_structure(self, problem)
+        problem = read_problem(self, X, y, sample_weight, offset, groups, rng)
+        table = problem.table
         problem, some = rows_in_time(problem, self.time_budget, rng)
         checkpoint = open_checkpoint(self, table)
         apart = None
@@ -553,8 +503,8 @@ class REVS(SubsetSelections):
             self._refit(problem, found, apart, rng)
         say_if_cut(self, rest, some)
         table.check_unchanged()
-        if checkpoint is not None and found.stop_reason in _FINISHED:
-            checkpoint.remove()
+        if checkpoint is not None:
+            checkpoint.end(found.stop_reason)
 
     def _keep(self, problem: Problem, found: Found) -> None:
         encoder = problem.table.encoder

@@ -9,7 +9,6 @@ from rlselect.subset.revs._subset_state import TunableState
 from rlselect.subset.revs._walk import Walker, tune_prior
 from rlselect.subset.revs.evidence import SHAPES
 
-
 # half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
 _ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 

@@ -95,6 +95,7 @@ def test_a_look_that_would_decode_all_rows_is_the_pass_itself(monkeypatch):
 
 def test_a_pass_over_rows_in_parts_ends_where_the_rest_would_show_nothing(monkeypatch):
     monkeypatch.setattr(RowSampler, "in_memory", False)
+    monkeypatch.setattr(RowSampler, "decodes", lambda sampler, wanted: 2.0 * wanted)
     monkeypatch.setattr(_effort, "look_out", None)
     # 2,500 rows of 30 columns in a round
     plan = EffortPlan(first=200, enough=800, block=256, look=_outlook.LookPlan(slow_cells=75_000))

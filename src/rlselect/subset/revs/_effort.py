@@ -283,13 +283,13 @@ def _is_settled(progress: SearchState, plan: EffortPlan) -> bool:
 def _is_dear(sampler: Sampler, plan: EffortPlan, n_columns: int) -> bool:
     """Whether a look at rows in parts saves too little of the pass over them.
 
-    They are so narrow that all products take little longer than to decode them; or all of them would be
-    looked at, and are decoded anew each time they pass by.
+    Two of three are enough: all products of so few columns take little longer than the look, rows are decoded
+    anew each time they pass by, all of them would be looked at.
     """
     if sampler.in_memory:
         return False
-    whole = plan.look.rounds(sampler, n_columns) == 1
-    return n_columns <= _NARROW or (whole and sampler.decodes(sampler.n_rows) > sampler.n_rows)
+    narrow, anew = n_columns <= _NARROW, sampler.decodes(sampler.n_rows) > sampler.n_rows
+    return narrow + anew + (plan.look.rounds(sampler, n_columns) == 1) >= 2
 
 
 def _is_sure(outlook: Outlook, plan: EffortPlan) -> bool:

@@ -75,7 +75,8 @@ class REVS(SubsetSelections):
     climb, and the walk goes on among the best thousand. For large data the cost follows the rows read,
     and the look before a stop: all rows up to 250 million numbers in memory (100 million where rows have to
     be decoded); of more, as many rows as make at least half of that, and no less than a quarter (a tenth) of
-    them, and the others only where these leave doubts.
+    them, and the others only where these leave doubts. Of files with up to 512 columns a linear model reads
+    these rows instead of looking at them, each once.
 
     Parameters
     ----------

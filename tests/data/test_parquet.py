@@ -103,6 +103,7 @@ def test_parts_of_the_first_rows_are_decoded_once(tmp_path, monkeypatch):
     assert 3000 <= decoded < N
     rounds = table.pool.rounds(4, 700, np.random.default_rng(0))
     assert len(rounds) == 4
+    assert {rows.part for rows in rounds[0]} >= {part for part, _, _ in table.pool._refills[0]}
     batches = [table.take(rows) for blocks in rounds for rows in blocks]
     every = np.concatenate([b.y for b in batches])
     assert np.array_equal(np.sort(every), np.sort(frame()["target"].to_numpy()))

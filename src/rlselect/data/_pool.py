@@ -109,8 +109,12 @@ class Pool:
         """The parts dealt out to rounds; in the first one those that the first rows are from come first."""
         stretches = self.stretches(block)
         order = deal_out(len(stretches), n_rounds, rng)
-        # they are still decoded, and were chosen at random
-        order[self._at_hand] = -1
+        # they are still decoded, and were chosen at random: each takes the place of a neighbour
+        size = int(order.max()) + 1
+        for part in self._at_hand:
+            neighbours = np.arange(part - part % size, min(part - part % size + size, len(order)))
+            order[neighbours[order[neighbours] == 0]] = order[part]
+            order[part] = -1
         found: dict[int, list[Any]] = {}
         for i in np.argsort(order, kind="stable"):
             found.setdefault(max(int(order[i]), 0), []).extend(stretches[i])

@@ -76,14 +76,38 @@ def naive_partial(d, eta, ties):
     return value
 
 
+# three, pairs and single rows, and a large one beside small ones
+STRATA = [
+    np.random.default_rng(1).integers(0, 3, N),
+    np.arange(N) * 2 // 3,
+    np.maximum(np.arange(N) - 25, 0) // 3,
+]
+
+
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
-def test_partial_likelihood_is_the_sum_over_events(ties):
-    d = parts(1)
+@pytest.mark.parametrize("stratum", STRATA)
+def test_partial_likelihood_is_the_sum_over_events(ties, stratum):
+    d = parts(1) | {"stratum": stratum}
     more = {"entry": d["entry"], "stratum": d["stratum"], "ties": ties}
     outcome = CoxOutcome(d["time"], d["event"], d["weight"], d["offset"], **more)
     eta = d["coef"][0] @ d["Z"]
-    value = outcome.at(np.zeros(0), eta[None, outcome.order]).value
-    assert value == pytest.approx(naive_partial(d, eta, ties), abs=1e-9)
+    point = outcome.at(np.zeros(0), eta[None, outcome.order])
+    assert point.value == pytest.approx(naive_partial(d, eta, ties), abs=1e-9)
+    steps = 1e-5 * np.eye(N)
+    slopes = [(naive_partial(d, eta + h, ties) - naive_partial(d, eta - h, ties)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(point.score[0], np.array(slopes)[outcome.order], atol=1e-6)
+
+
+def test_events_without_company_say_nothing():
+    time, event, ones, zeros = np.arange(1.0, 5.0), np.ones(4, dtype=bool), np.ones(4), np.zeros(4)
+    assert CoxOutcome(time, event, ones, zeros).compares
+    assert CoxOutcome(time, event, ones, zeros, stratum=np.array([0, 1, 2, 2])).compares
+    assert not CoxOutcome(time, event, ones, zeros, stratum=np.arange(4)).compares
+    assert not CoxOutcome(
+        time, event, np.array([1.0, 1.0, 1.0, 0.0]), zeros, stratum=np.array([0, 1, 2, 2])
+    ).compares
+    # the next one enters when the last one has left
+    assert not CoxOutcome(time, event, ones, zeros, entry=time - 1.0).compares
 
 
 def test_baseline_without_columns_is_the_nelson_aalen_estimate():

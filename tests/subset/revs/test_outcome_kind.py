@@ -79,6 +79,14 @@ def test_equal_rows_share_a_record():
     assert len(np.unique(codes)) == 4
 
 
+def test_events_without_company_are_refused():
+    with pytest.raises(ValueError, match="another row of its stratum at risk"):
+        read_survival(TIME, {"event": EVENT, "stratum": np.arange(len(TIME))}, "efron")
+    alone = {"event": np.arange(3) == 2, "entry": np.zeros(3)}
+    with pytest.raises(ValueError, match="another row at risk"):
+        read_survival(np.arange(1.0, 4.0), alone, "efron")
+
+
 def test_an_event_at_the_start_is_at_risk():
     parts = {"event": np.ones(3, dtype=bool), "entry": np.array([0.0, 0.0, 1.0])}
     kind, codes, _ = read_survival(np.array([0.0, 2.0, 3.0]), parts, "efron")

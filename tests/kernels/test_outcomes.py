@@ -122,17 +122,23 @@ def test_baseline_without_columns_is_the_nelson_aalen_estimate():
     np.testing.assert_allclose(moved, hazard * np.exp(-2.0), rtol=1e-12)
 
 
-def test_concordance_counts_pairs():
+@pytest.mark.parametrize("given", [(), ("entry",), ("stratum",), ("entry", "stratum")])
+def test_concordance_counts_pairs(given):
     rng = np.random.default_rng(3)
     time, event, risk = rng.integers(1, 9, 30), rng.random(30) < 0.6, rng.integers(0, 5, 30)
-    weight = rng.integers(0, 3, 30)
+    weight, group = rng.integers(0, 3, 30), rng.integers(0, 3, 30)
+    late = np.maximum(time - rng.integers(1, 9, 30), 0)
     good = total = 0.0
     for i in np.flatnonzero(event):
         for j in range(30):
+            apart = "stratum" in given and group[i] != group[j]
+            if apart or ("entry" in given and late[j] >= time[i]):
+                continue
             if time[j] > time[i] or (time[j] == time[i] and not event[j]):
                 total += weight[i] * weight[j]
                 good += weight[i] * weight[j] * ((risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j]))
-    assert concordance(time, event, risk, weight) == pytest.approx(good / total)
+    more = {name: {"entry": late, "stratum": group}[name] for name in given}
+    assert concordance(time, event, risk, weight, **more) == pytest.approx(good / total)
     assert np.isnan(concordance(time, np.zeros(30, dtype=bool), risk))
 
 

@@ -238,11 +238,20 @@ class CoxOutcome:
         return out
 
 
-def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Array | None = None) -> float:
+def concordance(
+    time: Array,
+    event: NDArray[np.bool_],
+    risk: Array,
+    weight: Array | None = None,
+    *,
+    entry: Array | None = None,
+    stratum: Ints | None = None,
+) -> float:
     """Share of comparable pairs in which the row of the earlier event has the larger risk (Harrell's C).
 
-    A pair is comparable when the earlier of its times is an event, or when one of two equal times is; equal
-    risks count one half. Cost O(n^2), a few hundred rows at a time.
+    A pair is comparable when the earlier of its times is an event, or when one of two equal times is, the
+    other row has entered before it, and both are of one stratum; equal risks count one half. Cost O(n^2), a
+    few hundred rows at a time.
 
     Parameters
     ----------
@@ -250,6 +259,8 @@ def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Arra
         Ends of the rows, whether they are events, and predicted risks.
     weight : array of shape (n,), optional
         How often each row counts.
+    entry, stratum : array of shape (n,), optional
+        As in `CoxOutcome`; an entry of zero is from the start on.
 
     Returns
     -------
@@ -261,7 +272,12 @@ def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Arra
     rows = np.flatnonzero(event)
     for start in range(0, len(rows), 256):
         mine = rows[start : start + 256, None]
-        pair = w[mine] * w * ((time > time[mine]) | ((time == time[mine]) & ~event))
+        both = (time > time[mine]) | ((time == time[mine]) & ~event)
+        if entry is not None:
+            both &= (entry <= 0) | (entry < time[mine])
+        if stratum is not None:
+            both &= stratum == stratum[mine]
+        pair = w[mine] * w * both
         total += float(pair.sum())
         good += float((pair * ((risk < risk[mine]) + 0.5 * (risk == risk[mine]))).sum())
     return good / total if total else float("nan")

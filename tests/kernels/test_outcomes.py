@@ -76,14 +76,38 @@ def naive_partial(d, eta, ties):
     return value
 
 
+# three, pairs and single rows, and a large one beside small ones
+STRATA = [
+    np.random.default_rng(1).integers(0, 3, N),
+    np.arange(N) * 2 // 3,
+    np.maximum(np.arange(N) - 25, 0) // 3,
+]
+
+
 @pytest.mark.parametrize("ties", ["efron", "breslow"])
-def test_partial_likelihood_is_the_sum_over_events(ties):
-    d = parts(1)
+@pytest.mark.parametrize("stratum", STRATA)
+def test_partial_likelihood_is_the_sum_over_events(ties, stratum):
+    d = parts(1) | {"stratum": stratum}
     more = {"entry": d["entry"], "stratum": d["stratum"], "ties": ties}
     outcome = CoxOutcome(d["time"], d["event"], d["weight"], d["offset"], **more)
     eta = d["coef"][0] @ d["Z"]
-    value = outcome.at(np.zeros(0), eta[None, outcome.order]).value
-    assert value == pytest.approx(naive_partial(d, eta, ties), abs=1e-9)
+    point = outcome.at(np.zeros(0), eta[None, outcome.order])
+    assert point.value == pytest.approx(naive_partial(d, eta, ties), abs=1e-9)
+    steps = 1e-5 * np.eye(N)
+    slopes = [(naive_partial(d, eta + h, ties) - naive_partial(d, eta - h, ties)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(point.score[0], np.array(slopes)[outcome.order], atol=1e-6)
+
+
+def test_events_without_company_say_nothing():
+    time, event, ones, zeros = np.arange(1.0, 5.0), np.ones(4, dtype=bool), np.ones(4), np.zeros(4)
+    assert CoxOutcome(time, event, ones, zeros).compares
+    assert CoxOutcome(time, event, ones, zeros, stratum=np.array([0, 1, 2, 2])).compares
+    assert not CoxOutcome(time, event, ones, zeros, stratum=np.arange(4)).compares
+    assert not CoxOutcome(
+        time, event, np.array([1.0, 1.0, 1.0, 0.0]), zeros, stratum=np.array([0, 1, 2, 2])
+    ).compares
+    # the next one enters when the last one has left
+    assert not CoxOutcome(time, event, ones, zeros, entry=time - 1.0).compares
 
 
 def test_baseline_without_columns_is_the_nelson_aalen_estimate():
@@ -98,17 +122,23 @@ def test_baseline_without_columns_is_the_nelson_aalen_estimate():
     np.testing.assert_allclose(moved, hazard * np.exp(-2.0), rtol=1e-12)
 
 
-def test_concordance_counts_pairs():
+@pytest.mark.parametrize("given", [(), ("entry",), ("stratum",), ("entry", "stratum")])
+def test_concordance_counts_pairs(given):
     rng = np.random.default_rng(3)
     time, event, risk = rng.integers(1, 9, 30), rng.random(30) < 0.6, rng.integers(0, 5, 30)
-    weight = rng.integers(0, 3, 30)
+    weight, group = rng.integers(0, 3, 30), rng.integers(0, 3, 30)
+    late = np.maximum(time - rng.integers(1, 9, 30), 0)
     good = total = 0.0
     for i in np.flatnonzero(event):
         for j in range(30):
+            apart = "stratum" in given and group[i] != group[j]
+            if apart or ("entry" in given and late[j] >= time[i]):
+                continue
             if time[j] > time[i] or (time[j] == time[i] and not event[j]):
                 total += weight[i] * weight[j]
                 good += weight[i] * weight[j] * ((risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j]))
-    assert concordance(time, event, risk, weight) == pytest.approx(good / total)
+    more = {name: {"entry": late, "stratum": group}[name] for name in given}
+    assert concordance(time, event, risk, weight, **more) == pytest.approx(good / total)
     assert np.isnan(concordance(time, np.zeros(30, dtype=bool), risk))
 
 

@@ -285,7 +285,7 @@ def make_table(
     shift = _check_numbers(vectors["offset"], "offset", store.n_rows if kept is None else len(kept))
     extra = {role: v for role, v in vectors.items() if role not in _ROLES and v is not None}
     for role, values in extra.items():
-        _refuse_gaps(values, role)
+        _refuse_gaps(values, role, fix)
     return Table(store, encoder, vectors["y"], weight, shift, kept, extra)
 
 
@@ -373,11 +373,11 @@ def _kept_rows(store: Store, targets: Sequence[np.ndarray | None]) -> np.ndarray
     return np.flatnonzero(~lost) if lost.any() else None
 
 
-def _refuse_gaps(values: np.ndarray, role: str) -> None:
+def _refuse_gaps(values: np.ndarray, role: str, fix: str) -> None:
     count = int(missing_mask(values).sum())
     if count:
         raise ValueError(
-            f"{role} has missing values (NaN) in {count} of {len(values)} rows. Remove these rows."
+            f"{role} has missing values (NaN) in {count} of {len(values)} rows. Remove these rows{fix}."
         )
 
 

@@ -1,6 +1,6 @@
 """The partial likelihood of Cox's model, as an `Outcome`, with ties, late entry and strata."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,14 @@ class _Risk(NamedTuple):
 
     order: Ints | None
     stop: Ints
+
+
+class _Strata(NamedTuple):
+    """Strata of about the same size: their rows (s, m), -1 where one has fewer, their terms, and whose."""
+
+    rows: Ints
+    terms: Ints
+    owner: Ints
 
 
 class CoxOutcome:
@@ -93,11 +101,20 @@ class CoxOutcome:
         self._term_starts = np.cumsum(parts) - parts
         self._at_risk = _Risk(None, ends[term])
         self._term_time, self._term_stratum = time[first][term], self._stratum[first][term]
-        last = np.append(self._starts[1:], len(time))
-        every: list[Any] = [slice(None)]
-        if len(self._starts) > 1:
-            every = [np.flatnonzero(self._term_stratum == s) for s in range(len(self._starts))]
-        self._strata = list(zip(self._starts, last, every, strict=True))
+        self._strata = self._by_size(len(time))
+
+    def _by_size(self, n: int) -> list[_Strata]:
+        """Strata by the powers of two of their sizes: hundreds of matched sets are summed up at once."""
+        sizes = np.diff(np.append(self._starts, n))
+        power = np.frexp(sizes - 0.5)[1]
+        batches = []
+        for one in np.unique(power):
+            which = np.flatnonzero(power == one)
+            place = np.arange(sizes[which].max())
+            rows = np.where(place < sizes[which, None], self._starts[which, None] + place, -1)
+            terms = np.flatnonzero(power[self._term_stratum] == one)
+            batches.append(_Strata(rows, terms, np.searchsorted(which, self._term_stratum[terms])))
+        return batches
 
     @staticmethod
     def _breaks(time: Array, group: Ints) -> NDArray[np.bool_]:
@@ -109,13 +126,19 @@ class CoxOutcome:
         order = np.lexsort((-entry, group))
         sizes = np.diff(np.append(self._starts, len(entry)))
         stop = np.empty(len(self._term_time), dtype=np.intp)
+        ends = np.searchsorted(self._term_stratum, np.arange(len(sizes) + 1))
         for s, (start, size) in enumerate(zip(self._starts, sizes, strict=True)):
-            mine = self._term_stratum == s
+            mine = slice(ends[s], ends[s + 1])
             # from the latest entry on: those that enter at the time of the event, or later
             stop[mine] = start + np.searchsorted(
                 -entry[order[start : start + size]], -self._term_time[mine], side="right"
             )
         self._late = _Risk(order, stop)
+
+    @property
+    def compares(self) -> bool:
+        """Whether any event has another row at risk beside it: without one, nothing can be learnt."""
+        return bool((self._sums((self._weight > 0.0)[None].astype(np.float64))[0] > 1.0).any())
 
     def start(self) -> Array:
         """Nothing: a baseline that cancels out is all there is."""
@@ -148,21 +171,23 @@ class CoxOutcome:
         if len(self._starts) == 1:
             return np.cumsum(values, axis=1)[:, risk.stop - 1] * (risk.stop > 0)
         out = np.zeros((len(values), len(risk.stop)))
-        for first, last, mine in self._strata:
-            place = risk.stop[mine] - first
-            total = np.cumsum(values[:, first:last], axis=1)
-            out[:, mine] = total[:, place - 1] * (place > 0)
+        for rows, terms, owner in self._strata:
+            total = np.cumsum(np.where(rows < 0, 0.0, values[:, rows]), axis=2)
+            place = risk.stop[terms] - rows[owner, 0]
+            out[:, terms] = total[:, owner, place - 1] * (place > 0)
         return out
 
     def _cover(self, terms: Array, risk: _Risk) -> Array:
         """Sum of the terms of its stratum that end after each row, positive ones without cancellation."""
-        n = len(self._weight)
-        out = np.zeros((len(terms), n))
-        for first, last, mine in self._strata:
-            steps = np.zeros((len(terms), last - first + 1))
-            for step, term in zip(steps, terms[:, mine], strict=True):
-                step += np.bincount(risk.stop[mine] - first, term, minlength=len(step))
-            out[:, first:last] = np.cumsum(steps[:, :0:-1], axis=1)[:, ::-1]
+        out = np.zeros((len(terms), len(self._weight)))
+        for rows, mine, owner in self._strata:
+            number, size = rows.shape
+            place = owner * (size + 1) + risk.stop[mine] - rows[owner, 0]
+            steps = np.array(
+                [np.bincount(place, term[mine], minlength=number * (size + 1)) for term in terms]
+            )
+            steps = steps.reshape(-1, number, size + 1)[:, :, :0:-1]
+            out[:, rows[rows >= 0]] = np.cumsum(steps, axis=2)[:, :, ::-1][:, rows >= 0]
         return out
 
     def _risks(self, eta: Array) -> tuple[Array, Array, Array]:
@@ -204,8 +229,8 @@ class CoxOutcome:
         top = eta[0] + self._offset - predictor
         rise = self._term_weight / whole * np.exp(-top[self._starts[self._term_stratum]])
         out = []
-        for s in range(len(self._starts)):
-            mine = self._term_stratum == s
+        ends = np.searchsorted(self._term_stratum, np.arange(len(self._starts) + 1))
+        for mine in map(slice, ends[:-1], ends[1:]):
             times, which = np.unique(self._term_time[mine], return_inverse=True)
             hazard = np.zeros(len(times))
             np.add.at(hazard, which, rise[mine])
@@ -213,11 +238,20 @@ class CoxOutcome:
         return out
 
 
-def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Array | None = None) -> float:
+def concordance(
+    time: Array,
+    event: NDArray[np.bool_],
+    risk: Array,
+    weight: Array | None = None,
+    *,
+    entry: Array | None = None,
+    stratum: Ints | None = None,
+) -> float:
     """Share of comparable pairs in which the row of the earlier event has the larger risk (Harrell's C).
 
-    A pair is comparable when the earlier of its times is an event, or when one of two equal times is; equal
-    risks count one half. Cost O(n^2), a few hundred rows at a time.
+    A pair is comparable when the earlier of its times is an event, or when one of two equal times is, the
+    other row has entered before it, and both are of one stratum; equal risks count one half. Cost O(n^2), a
+    few hundred rows at a time.
 
     Parameters
     ----------
@@ -225,6 +259,8 @@ def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Arra
         Ends of the rows, whether they are events, and predicted risks.
     weight : array of shape (n,), optional
         How often each row counts.
+    entry, stratum : array of shape (n,), optional
+        As in `CoxOutcome`; an entry of zero is from the start on.
 
     Returns
     -------
@@ -236,7 +272,12 @@ def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Arra
     rows = np.flatnonzero(event)
     for start in range(0, len(rows), 256):
         mine = rows[start : start + 256, None]
-        pair = w[mine] * w * ((time > time[mine]) | ((time == time[mine]) & ~event))
+        both = (time > time[mine]) | ((time == time[mine]) & ~event)
+        if entry is not None:
+            both &= (entry <= 0) | (entry < time[mine])
+        if stratum is not None:
+            both &= stratum == stratum[mine]
+        pair = w[mine] * w * both
         total += float(pair.sum())
         good += float((pair * ((risk < risk[mine]) + 0.5 * (risk == risk[mine]))).sum())
     return good / total if total else float("nan")

@@ -46,6 +46,45 @@ def test_independent_residuals_give_no_alarm():
     assert alarms <= 8
 
 
+def test_several_residuals_of_a_row_count_together():
+    rng = np.random.default_rng(3)
+    rows = remembering(rng, 500, 3, 0.5)
+    alike = neighbours_alike(rows[:, :2], rows[:, 2:])
+    r = rows[:, :2] - rows[:, :2].mean(axis=0)
+    assert alike.first == pytest.approx((r[1:] * r[:-1]).sum() / (r * r).sum())
+    # turned or not
+    turned = neighbours_alike(rows[:, :2] @ [[0.6, 0.8], [-0.8, 0.6]], rows[:, 2:])
+    np.testing.assert_allclose(turned.inflation, alike.inflation)
+
+
+def times_or_classes(rng, family, eta):
+    if family == "multinomial":
+        chance = np.column_stack([eta, -eta, 0.0 * eta]) + rng.gumbel(size=(len(eta), 3))
+        return np.array(["a", "b", "c"])[np.argmax(chance, axis=1)]
+    if family == "ordinal":
+        return np.digitize(eta + rng.logistic(size=len(eta)), [-1.0, 1.0])
+    y = np.zeros(len(eta), dtype=[("event", bool), ("time", float)])
+    y["time"] = rng.exponential(np.exp(-eta))
+    y["event"] = rng.random(len(eta)) < 0.8
+    return y
+
+
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
+def test_outcomes_warn_where_they_are_too_sure(family):
+    rng = np.random.default_rng(6)
+    steps = remembering(rng, 400, 5, 0.8)
+    X, y = steps[:, :4], times_or_classes(rng, family, steps[:, 0] + 1.5 * steps[:, 4])
+    model, weight = REVS(family=family, random_state=0), np.arange(400) % 7 > 0
+    with pytest.warns(AutocorrelationWarning, match="are alike too"):
+        model.fit(X, y, sample_weight=weight)
+    mixed = rng.permutation(400)
+    order = np.argsort(y["time"] if family == "cox" else y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (mixed, order):
+            model.fit(X[rows], y[rows])
+
+
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
 def test_a_fit_warns_where_it_is_too_sure(family, tmp_path):
     rng = np.random.default_rng(2)

@@ -79,6 +79,14 @@ def test_equal_rows_share_a_record():
     assert len(np.unique(codes)) == 4
 
 
+def test_events_without_company_are_refused():
+    with pytest.raises(ValueError, match="another row of its stratum at risk"):
+        read_survival(TIME, {"event": EVENT, "stratum": np.arange(len(TIME))}, "efron")
+    alone = {"event": np.arange(3) == 2, "entry": np.zeros(3)}
+    with pytest.raises(ValueError, match="another row at risk"):
+        read_survival(np.arange(1.0, 4.0), alone, "efron")
+
+
 def test_an_event_at_the_start_is_at_risk():
     parts = {"event": np.ones(3, dtype=bool), "entry": np.array([0.0, 0.0, 1.0])}
     kind, codes, _ = read_survival(np.array([0.0, 2.0, 3.0]), parts, "efron")
@@ -196,3 +204,23 @@ def test_strata_may_be_a_column_of_new_rows():
         fit.predict_survival_function(frame, [0.5, 1.0], stratum="site"),
         fit.predict_survival_function(frame, [0.5, 1.0], stratum=frame["site"]),
     )
+
+
+def test_the_score_compares_rows_of_a_stratum_that_are_at_risk_together():
+    # the second clinic is later by far, whatever x says: beside it every x of the first one looks wrong
+    x = np.tile(np.arange(20.0), 2)
+    clinic = np.repeat(["near", "far"], 20)
+    until = 30.0 - x + np.where(clinic == "far", 100.0, 0.0)
+    until[:6] += [5.1, -5.2, 3.3, -3.4, 2.6, -2.7]
+    frame = pd.DataFrame({"x": x, "clinic": clinic, "until": until, "seen": 1, "start": until - 15.0})
+    y = {"time": "until", "event": "seen", "stratum": "clinic"}
+    fit = REVS(always_select=["x"], random_state=0).fit(frame, y)
+    each = [fit.score(part, ("until", "seen")) for _, part in frame.groupby("clinic")]
+    assert fit.score(frame, y) == pytest.approx(np.mean(each))
+    assert fit.score(frame, ("until", "seen")) != pytest.approx(np.mean(each), abs=0.05)
+    late = y | {"entry": "start"}
+    near = frame.iloc[:20]
+    pairs = [
+        (i, j) for i in range(20) for j in range(20) if until[i] < until[j] and until[j] - 15.0 < until[i]
+    ]
+    assert fit.score(near, late) == pytest.approx(np.mean([x[i] > x[j] for i, j in pairs]))

@@ -7,12 +7,13 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from rlselect.data import Batch, Units
+from rlselect.kernels import ClusterLevels
 from rlselect.learn import Softmax
 from rlselect.subset.revs import _two_priors
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._walk import Walker, WalkResult
 from rlselect.subset.revs._weighing import WeighPlan, weigh_few
-from rlselect.subset.revs.evidence import SHAPES, GlmSubset, Rows
+from rlselect.subset.revs.evidence import SHAPES, DependentGlm, GlmSubset, Rows
 
 
 def make_walker(X, y, always=0, stop_after=None, weight=None):
@@ -126,3 +127,26 @@ def test_the_order_of_columns_does_not_matter_and_weights_are_copies():
     one, other = (weigh_few(walker, WeighPlan(ahead=2, looks=6)) for walker in (plain, other))
     np.testing.assert_allclose(one.inclusion()[order], other.inclusion(), atol=1e-9)
     assert one.inclusion().max() > 0.5
+
+
+def test_units_stand_beside_what_they_leave_to_clusters():
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(30), 8)
+    X = rng.standard_normal((30, 5))[codes]
+    y = rng.poisson(np.exp(X[:, :2].sum(axis=1) + 0.3 * rng.standard_normal(30)[codes])).astype(float)
+    rows = Rows(lambda where: Batch(X[where], y[where], None, None))
+    rows.append(slice(0, len(y)))
+    state = DependentGlm(rows, Units(np.arange(5)), "poisson", ClusterLevels(codes))
+    walker = Walker(state, SizePrior(5), Softmax(), np.ones(5, dtype=bool), rng, lambda: None, len(y))
+    found = WalkResult(np.array([1.0, 1.0, 0.0, 0.0, 0.0]), [], 0, "converged")
+
+    def stands_beside(mask):
+        """After levels were learnt beside a subset: their spread, and how the units of the walk stand."""
+        state.reset(np.array(mask, dtype=bool))
+        while state.learn_dispersion():
+            pass
+        return state.spread.size, _two_priors._standing(walker, found)
+
+    (wide, first), (narrow, second) = stands_beside([0, 0, 0, 0, 0]), stands_beside([1, 1, 0, 0, 0])
+    assert wide > 5 * narrow
+    assert first == pytest.approx(second, abs=0.1)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlselect._compat import user_level
 from rlselect.kernels import score_and_curvature
 from rlselect.subset.revs._problem import COUNTS, Problem
-from rlselect.subset.revs.evidence import Fit
+from rlselect.subset.revs.evidence import Fit, OutcomeFit
 
 Floats = NDArray[np.float64]
 
@@ -48,28 +48,45 @@ def neighbours_alike(residual: Floats, columns: Floats) -> Alike:
 
     Parameters
     ----------
-    residual : array of shape (n,)
-        Of equal variance.
+    residual : array of shape (n,) or (n, q)
+        Of equal variance; classes have several each.
     columns : array of shape (n, k)
         Columns of the model.
     """
-    r = residual - residual.mean()
-    products = r[1:] * r[:-1]
+    r = residual.reshape(len(residual), -1)
+    r = r - r.mean(axis=0)
+    products = np.vecdot(r[1:], r[:-1])
     # each product has a variance of its own: neither heavy tails nor classes make it larger than it is
     z = float(products.sum()) / max(float(np.linalg.norm(products)), 1e-300)
     x = columns - columns.mean(axis=0)
     inflation = np.ones(x.shape[1])
-    square, squares = max(float(r @ r), 1e-300), np.maximum(np.einsum("ij,ij->j", x, x), 1e-300)
+    square, squares = max(float(np.vdot(r, r)), 1e-300), np.maximum(np.einsum("ij,ij->j", x, x), 1e-300)
     first = float(products.sum()) / square
     for lag in range(1, min(_LAGS, len(r) - 1) + 1):
-        own = float(r[lag:] @ r[:-lag]) / square
+        own = float(np.vdot(r[lag:], r[:-lag])) / square
         if own < 2.0 / np.sqrt(len(r)):
             break
         inflation += 2.0 * own * np.einsum("ij,ij->j", x[lag:], x[:-lag]) / squares
     return Alike(first, z, inflation)
 
 
-def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None:
+def _residuals(problem: Problem, rows: tuple, fit: Fit | OutcomeFit) -> Floats:
+    """What the model leaves of the rows, (n,) or (n, q)."""
+    X, y, weight, offset = rows
+    if isinstance(fit, OutcomeFit):
+        assert problem.outcome is not None
+        outcome = problem.outcome.make(y, None if weight is None else (weight > 0).astype(float), offset)
+        order = np.arange(len(y)) if outcome.order is None else outcome.order
+        residual = np.empty((len(y), outcome.n_predictors))
+        residual[order] = outcome.at(fit.own, (X[order] @ fit.coef).T).score.T
+        return residual
+    eta = X @ fit.coef + fit.intercept + (0.0 if offset is None else offset)
+    family = "poisson" if problem.family in COUNTS else problem.family
+    score, curvature = score_and_curvature(family, y, eta, fit.overdispersion)
+    return np.asarray(score / np.sqrt(np.maximum(curvature, 1e-12)))
+
+
+def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit | OutcomeFit) -> None:
     """Warn where the residuals of the final model, in the order of the rows, make its columns too sure.
 
     Rows that others hold are not fetched for it.
@@ -91,10 +108,7 @@ def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None
     sorted_rows = (steps >= 0).all() or (steps <= 0).all() or np.count_nonzero(steps) <= _PILES
     if np.count_nonzero(counted) < _FEWEST_ROWS or sorted_rows:
         return
-    eta = X @ fit.coef + fit.intercept + (0.0 if offset is None else offset)
-    family = "poisson" if problem.family in COUNTS else problem.family
-    score, curvature = score_and_curvature(family, y, eta, fit.overdispersion)
-    residual = score / np.sqrt(np.maximum(curvature, 1e-12))
+    residual = _residuals(problem, (X, y, weight, offset), fit)
     counted &= True if weight is None else weight > 0
     alike = neighbours_alike(residual[counted], X[counted])
     worst = int(np.argmax(alike.inflation))

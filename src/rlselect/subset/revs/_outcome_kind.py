@@ -166,7 +166,14 @@ def read_survival(
     every = np.column_stack([ends, happened, entry, stratum]).astype(np.float64)
     records, codes = np.unique(every, axis=0, return_inverse=True)
     kind = OutcomeKind("cox", records=records, late=late, strata=len(labels) > 1, ties=ties)
-    return kind, codes.ravel().astype(np.float64), labels
+    codes = codes.ravel()
+    if not kind.survival(codes, np.ones(len(codes)), np.zeros(len(codes))).compares:
+        where, way = (" of its stratum", ": are the strata names of rows?") if kind.strata else ("", ".")
+        raise ValueError(
+            f"No event of y has another row{where} at risk at its time. Rows are compared with those at risk "
+            f"alone, so that nothing can be learnt{way}"
+        )
+    return kind, codes.astype(np.float64), labels
 
 
 def read_events(event: NDArray) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from rlselect._clock import OutOfTime, stop_if_late, time_is_up, while_time
 from rlselect.kernels import class_contrasts
+from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._dependence import Dependence, describe
 from rlselect.subset.revs._dependent_fit import learn_dependence
@@ -96,6 +97,7 @@ def outcome_model(
     else:
         fitted, own, fit = _signed_fit(apart, found.support.copy(), rows_of(apart.table, None))
     columns = problem.columns_of(found.support)
+    warn_if_alike(problem, fitted, fit)
     if found.visited is None and is_large(problem.table):
         # one subset stands for all, and some rows tell what a column is worth as well as all
         rows, together = _counting(found.gather(columns)), _together(problem)

@@ -290,7 +290,8 @@ class SubsetPredictions(PredictingSelector):
         """Accuracy of classes; R squared of numbers, the share of deviance explained of counts.
 
         For "cox" the concordance (Harrell's C): the share of pairs in which the event of the row with the
-        larger risk comes first. Of several responses the mean over them.
+        larger risk comes first, among those of a stratum that are at risk together. Of several responses the
+        mean over them.
 
         Parameters
         ----------
@@ -310,13 +311,18 @@ class SubsetPredictions(PredictingSelector):
             return super().score(X, y, sample_weight)
         X = load_source(X, f"{type(self).__name__}.score")
         parts = survival_parts(y)
-        given = {"y": parts["time"], "event": parts["event"], "sample_weight": sample_weight}
-        rows = read_vectors(X, given)
-        time, event = rows["y"], rows["event"]
+        given = {"y": parts["time"], "sample_weight": sample_weight}
+        rows = read_vectors(X, given | {name: parts.get(name) for name in ("event", "entry", "stratum")})
+        time, event, entry, stratum = (rows[name] for name in ("y", "event", "entry", "stratum"))
         assert time is not None
         assert event is not None
         return concordance(
-            as_numbers(time, "time"), read_events(event), self.predict(X), rows["sample_weight"]
+            as_numbers(time, "time"),
+            read_events(event),
+            self.predict(X),
+            rows["sample_weight"],
+            entry=None if entry is None else as_numbers(entry, "entry"),
+            stratum=None if stratum is None else np.unique(stratum, return_inverse=True)[1].ravel(),
         )
 
     def _score_of(self, response: int, X: Any, y: Any, sample_weight: Any) -> float:

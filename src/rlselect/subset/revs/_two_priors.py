@@ -36,6 +36,8 @@ from rlselect.subset.revs.evidence import (
 # units and rows up to which subsets are weighed one by one: of more rows, one Newton step tells enough
 _FEW = 7
 _FEW_ROWS = 1000
+# so often what counts as noise is learnt anew beside the units of a walk
+_MOST_RELEARNT = 4
 # correlation from which on a column is a copy of another: one of the two says it all
 _COPY = 0.95
 
@@ -184,6 +186,10 @@ def _standing(walker: Walker, found: WalkResult) -> float:
         return -np.inf
     state = cast(TunableState, walker.state.copy())
     state.reset(likely)
+    # units that are left out count as noise, or as what rows share: each walk has its own of these
+    for _ in range(_MOST_RELEARNT):
+        if not state.learn_dispersion():
+            break
     return average_evidence(state.evidence_table(PROPER_SHAPES), state.slabs())
 
 

@@ -27,7 +27,7 @@ _KNOWN = 0.8
 SURE_IN, SURE_OUT = 0.95, 0.25
 _PATIENCE = 5
 # and has to look around after so many iterations even if it is not sure
-_WAIT = 40
+_WAIT = 32
 # probability of those that had better leave, all at once
 _LEAVING = 0.1
 _TUNE_EVERY = 5

@@ -1,10 +1,8 @@
 """ActorCriticPredictor on truths of third order, on what it solved before, and on noise.
 
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-    python benchmarks/acp_third_order.py --seeds 948100 948103 --noise 20 \\
+    python benchmarks/acp_third_order.py --seeds 1020000 1020003 --noise 4 \\
         --out benchmarks/results/acp_third_order.md
-    python benchmarks/acp_third_order.py --seeds 948100 948103 --sizes 100 --noise 4 \\
-        --out benchmarks/results/acp_third_order_again.md
 
 `--seeds A B` are A, A + 1, ..., B - 1; `--noise N` fits of each kind of noise have the seeds A, A + 1, ...
 """

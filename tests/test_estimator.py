@@ -145,3 +145,15 @@ def test_broken_tables_are_refused_before_columns_are_taken():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         np.testing.assert_array_equal(fit.transform(np.matrix(X)), fit.transform(X))
+
+
+def test_raw_columns_are_refused_where_text_and_numbers_changed_places(people):
+    fit = REVS(random_state=0).fit(people, "spent")
+    with pytest.raises(TypeError, match=r"'age' of X holds text .* but was a number in fit"):
+        fit.transform(people.assign(age="old"))
+    with pytest.raises(ValueError, match="'age' of X mixes numbers"):
+        fit.transform(people.assign(age=[*people["age"].astype(object)[1:], "old"]))
+    with pytest.raises(TypeError, match="'city' of X holds numbers, but was text in fit"):
+        fit.transform(people.assign(city=1.0))
+    # a column as it is may hold a city that is new
+    assert fit.transform(people.assign(city="Bergen"))[0, 1] == "Bergen"

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, Ridge
 
-from rlselect.kernels._arc_cosine import BIAS, network_kernel, network_loo_residuals
+from rlselect.kernels._arc_cosine import BIAS, _triangle_inverse, network_kernel, network_loo_residuals
 from rlselect.kernels._subset_least_squares import fold_products, padded_columns, subset_heldout, subset_ridge
 from rlselect.kernels._subset_logistic import log_probabilities, subset_logistic
 
@@ -98,6 +98,20 @@ def test_the_kernel_is_the_limit_of_wide_networks():
     inputs = np.column_stack([np.full(5, np.sqrt(BIAS)), A / np.sqrt(3)])
     hidden = np.maximum(inputs @ weights, 0.0)
     np.testing.assert_allclose(network_kernel(A), 2.0 * hidden @ hidden.T / 400_000, rtol=0.03)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 64, 131, 300])
+def test_a_triangle_is_inverted_by_halves(n, dtype):
+    lower = np.tril(np.random.default_rng(0).standard_normal((n, n)) / n) + np.eye(n)
+    got = _triangle_inverse(np.asfortranarray(lower, dtype=dtype))
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got @ lower, np.eye(n), atol=1e-12 if dtype == np.float64 else 1e-5)
+
+
+def test_a_matrix_that_is_not_positive_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        network_loo_residuals(-np.eye(3), np.ones((3, 1)), 0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

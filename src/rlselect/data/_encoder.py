@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect.data._checks import check_missing_mode
-from rlselect.data._design import Design, bind, default_names, encode, learn_design
+from rlselect.data._design import Design, bind, default_names, encode, learn_design, match
 from rlselect.data._gaps import scan_missing
 from rlselect.data._read import as_frame, check_pointers, read_table
 
@@ -149,6 +149,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def features_of(self, X: Any) -> Any:
         """Return a table that can be indexed, a frame without what was target, weights or offset in fit.
 
+        A frame is refused that has text where there were numbers in fit, or numbers where there was text.
+
         Parameters
         ----------
         X : table
@@ -163,6 +165,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if isinstance(X, np.matrix):
             return np.asarray(X)
         frame = as_frame(X)
+        if frame is not None and self.feature_names_in_ is not None:
+            match(read_table(X, self.ignored_names_), self.design_)
         if frame is None or not self.ignored_names_:
             return X
         return frame.drop([n for n in self.ignored_names_ if n in frame.columns]).to_native()

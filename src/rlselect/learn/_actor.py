@@ -102,8 +102,8 @@ class LogitActor:
         self._open[variables] = False
         self.logits[variables] = logit(1.0 - EDGE) * (1.0 if inside else -1.0)
 
-    def reopen(self, variables: NDArray[np.intp]) -> None:
-        """Make some variables undecided again, and forget what was learnt at other places."""
-        self.logits[variables] = np.where(self._open[variables], 0.0, self.logits[variables])
+    def reopen(self, variables: NDArray[np.intp], theta: Array | float = 0.5) -> None:
+        """Give some variables other probabilities, and forget what was learnt at other places."""
+        self.logits[variables] = np.where(self._open[variables], logit(theta), self.logits[variables])
         self._scores.clear()
         self._advantages.clear()

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import expon, norm
 
 from rlselect._clock import Clock
 from rlselect.data._units import Units
@@ -105,8 +106,8 @@ def test_the_logit_actor_learns_a_known_optimum():
         actor.learn(masks, Critic.standardize(masks @ worth))
     np.testing.assert_array_equal(actor.theta > 0.9, worth > 0)
     assert np.all((actor.theta >= EDGE - 1e-12) & (actor.theta <= 1 - EDGE + 1e-12))
-    actor.reopen(np.array([0, 1]))
-    np.testing.assert_allclose(actor.theta[:2], 0.5)
+    actor.reopen(np.array([0, 1]), np.array([0.5, 0.1]))
+    np.testing.assert_allclose(actor.theta[:2], [0.5, 0.1])
     actor.pin(np.array([0]), False)
     actor.pin(np.array([1]), True)
     actor.reopen(np.array([0]))
@@ -178,12 +179,28 @@ def test_a_price_is_what_the_best_of_many_useless_variables_gains():
     gains = rng.chisquare(1, size=20_000) - 2.0
     prices = least_prices(5000, 50, 1, 20)
     assert np.all(least_prices(60, 50, 1, 20) > prices)
+    nobody = np.empty(0)
     for size in (0, 8):
-        assert noise_price(gains, 50, size) == pytest.approx(prices[size], abs=1.0)
-    assert noise_price(gains, 1000, 8) > noise_price(gains, 50, 8)
+        assert noise_price(gains, 50, size, nobody) == pytest.approx(prices[size], abs=1.0)
+    assert noise_price(gains, 1000, 8, nobody) > noise_price(gains, 50, 8, nobody)
     assert np.all(np.diff(prices) <= 0)
     assert np.all(least_prices(200, 50, 4, 20) < least_prices(200, 50, 1, 20))
     assert least_prices(10**6, 5, 1, 5)[-1] == pytest.approx(np.log(10**6) - 2.0)
+
+
+def test_beside_strong_columns_a_small_gain_is_noise():
+    rng = np.random.default_rng(0)
+    gains = rng.exponential(5.0, size=20_000) - 10.0
+    alone = noise_price(gains, 50, 4, np.empty(0))
+    # by hand: the density of log-normal gains around 200, one of five, against that of 46 useless columns
+    price = noise_price(gains, 50, 4, np.full(4, 200.0))
+    spread = np.sqrt(4.0 / 7.0)
+    useful = 5.0 * norm.pdf(np.log(price), np.log(200.0), spread) / price
+    assert 46.0 * expon.pdf(price + 10.0, scale=5.0) == pytest.approx(useful, rel=0.15)
+    assert alone < price < 40.0
+    # others that differ a lot, or gain little, leave room for a weak one
+    assert noise_price(gains, 50, 4, np.array([20.0, 60.0, 400.0, 1200.0])) < price
+    assert noise_price(gains, 50, 4, np.full(4, 20.0)) == pytest.approx(alone)
 
 
 def test_learnt_prices_follow_the_company():
@@ -278,3 +295,7 @@ def test_of_columns_that_stand_for_each_other_one_may_leave():
     copies, useless = np.array([True, True, False, False]), np.array([False, False, True, True])
     np.testing.assert_array_equal(actor._changes_together(mode, copies, worth), [False, True, False, False])
     np.testing.assert_array_equal(actor._changes_together(mode, useless, worth), useless)
+    # one of the copies after the useless ones, not both
+    leaving = actor._leave_together(mode, mode, np.array([0.1, 0.2, 0.4, 0.3]))
+    np.testing.assert_array_equal(leaving, [False, True, True, True])
+    np.testing.assert_array_equal(actor._leave_together(mode, useless & copies, worth), np.zeros(4, bool))

@@ -2,7 +2,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.feature_selection import SelectFromModel, SelectKBest, f_regression
 from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from rlselect import REVS, CorrelationFeatureSelection, ThompsonSelector, compare
 from rlselect.subset import ComparisonDisplay
+from rlselect.subset.rivals._any_selector import chosen_columns, column_order
 from rlselect.subset.rivals._compare import stability
 
 mpl.use("agg")
@@ -127,3 +128,13 @@ def test_two_of_a_kind_have_numbers_and_a_picture():
     left, right = ComparisonDisplay.from_comparison(found).axes_
     assert [line.get_label() for line in left.lines] == ["LassoCV 1", "LassoCV 2"]
     assert right.get_xlabel() == "stability"
+
+
+def test_a_model_inside_of_a_selector_orders_its_columns():
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    selector = SelectFromModel(LassoCV(), max_features=3, threshold=-np.inf).fit(X, X @ [0.1, 0.0, 3.0, 1.0])
+    chosen = chosen_columns(selector, 4)
+    np.testing.assert_array_equal(column_order(selector, chosen), [2, 3, 0, 1])
+    forest = DecisionTreeClassifier().fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match="inside of scikit-learn's SelectFromModel"):
+        chosen_columns(forest, 4)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f
+from scipy.stats import f, norm
 
 Array = NDArray[np.float64]
 
@@ -17,6 +17,10 @@ _FALSE_SHARE = 0.03
 _LEAST = 0.5
 # learnt prices: least mean gain believed, what a held-out error charges beyond doubt, and the floor
 _WEAK, _CHARGED, _LEAST_LEARNT = 8.0, 1.3, 2.0
+# shares of the gains of useless columns from which their tail is continued: far out, and to weigh it all
+_RARE, _USUAL = 0.1, 0.25
+# so many useful columns' worth of belief in a standard deviation of one of their log gains; points tried
+_SPREAD_BELIEF, _STEPS = 4.0, 400
 
 
 def least_prices(n: int, n_variables: int, n_responses: int, count: int) -> Array:
@@ -73,16 +77,52 @@ def learnt_prices(size: float, n_variables: int, count: int) -> Array:
     return np.maximum(evidence + prior - _CHARGED, _LEAST_LEARNT)
 
 
-def noise_price(gains: Array, n_variables: int, size: int) -> float:
+def noise_price(gains: Array, n_variables: int, size: int, others: Array) -> float:
     """Price of a column beside a subset of some size, from what useless columns gain there.
 
-    The upper tenth of their gains is continued by an exponential tail to the level of `least_prices`.
+    Two prices, of which the larger counts: that of the level of `least_prices`, and that from which on a
+    column more probably is one of the useful ones than the luckiest useless one, as in `learnt_prices`. Gains
+    of useful columns are taken as log-normal like those of others; with strong ones only, a gain that one of
+    many useless columns may have is no sign of a weak one.
+
+    Parameters
+    ----------
+    gains : array of shape (m,)
+        Of useless columns.
+    n_variables : int
+        Variables to choose from, before any screening.
+    size : int
+        Columns of the subset.
+    others : array of shape (k,)
+        Gains of useful columns, none of them in doubt.
+
+    Returns
+    -------
+    float
     """
-    high = float(np.quantile(gains, 0.9))
-    above = gains[gains > high]
-    excess = float(np.mean(above - high)) if len(above) else 0.0
     level = _FALSE_SHARE * (size + 1) / max(n_variables, size + 1)
-    return high + excess * math.log(max(0.1 / level, 1.0))
+    high, excess = _tail(gains, _RARE)
+    price = high + excess * math.log(max(_RARE / level, 1.0))
+    if not len(others):
+        return price
+    logs = np.log(np.maximum(others, 1.0))
+    center = float(logs.mean())
+    freedom = _SPREAD_BELIEF + len(logs) - 1
+    spread = math.sqrt((_SPREAD_BELIEF + float(np.square(logs - center).sum())) / freedom)
+    high, excess = _tail(gains, _USUAL)
+    # log gains up to the usual one of a useful column
+    steps = np.linspace(min(math.log(_LEAST), center), center, _STEPS)
+    useful = norm.logpdf(steps, center, spread) - steps + math.log(size + 1)
+    useless = math.log(_USUAL / excess) - np.maximum(np.exp(steps) - high, 0.0) / excess
+    doubtful = np.flatnonzero(useful < useless + math.log(max(n_variables - size, 1)))
+    return max(price, float(np.exp(steps[doubtful[-1]]))) if len(doubtful) else price
+
+
+def _tail(gains: Array, share: float) -> tuple[float, float]:
+    """Where the largest share of gains begins, and the mean of their exponential tail beyond."""
+    high = float(np.quantile(gains, 1.0 - share))
+    above = gains[gains > high]
+    return high, max(float(np.mean(above - high)), 1e-9) if len(above) else 1e-9
 
 
 class Tariff:

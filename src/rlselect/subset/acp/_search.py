@@ -27,7 +27,9 @@ _KNOWN = 0.8
 SURE_IN, SURE_OUT = 0.95, 0.25
 _PATIENCE = 5
 # and has to look around after so many iterations even if it is not sure
-_WAIT = 60
+_WAIT = 32
+# probability of those that had better leave, all at once
+_LEAVING = 0.1
 _TUNE_EVERY = 5
 _LOOKS = 8
 _REPEATS = 8
@@ -324,9 +326,26 @@ class Actor:
         self._changed |= better
         if not better.any() or self.looks >= _LOOKS:
             return True
-        self.actor.reopen(np.flatnonzero(better))
+        leaving = self._leave_together(mode, better & mode, worth)
+        self.actor.reopen(np.flatnonzero(better), np.where(leaving, _LEAVING, 0.5)[better])
         self._calm = 0
         return False
+
+    def _leave_together(
+        self, mode: NDArray[np.bool_], some: NDArray[np.bool_], worth: Array
+    ) -> NDArray[np.bool_]:
+        """As many of those that had better leave as do so best at once, the least missed first."""
+        leaving = np.zeros_like(some)
+        order = np.argsort(np.where(some, -worth, np.inf), kind="stable")[: int(some.sum())]
+        if not len(order):
+            return leaving
+        masks = np.repeat(mode[None], len(order), axis=0)
+        for count, unit in enumerate(order):
+            masks[count:, unit] = False
+        paid = self.predictor.tuned_criterion(self.columns(masks)) + self.total_price(masks)
+        self.effort.fits += len(masks)
+        leaving[order[: int(np.argmin(paid)) + 1]] = True
+        return leaving
 
     def _changes_together(
         self, mode: NDArray[np.bool_], some: NDArray[np.bool_], worth: Array
@@ -353,14 +372,15 @@ class Actor:
         mildly.
         """
         n, prices = self.predictor.n_rows, []
-        beside = [mode]
+        beside, worth = [mode], np.where(mode, self.gains / self._sizes, np.inf)
         if mode.any():
             beside.append(mode.copy())
-            beside[1][np.argmin(np.where(mode, self.gains / self._sizes, np.inf))] = False
+            beside[1][np.argmin(worth)] = False
+        others = n * worth[beside[-1]]
         for mask in while_time(beside):
             gains = n * self.predictor.noise_gains(self.columns(mask), _NOISE_COLUMNS, self.rng)
             self.effort.fits += _NOISE_COLUMNS + 1
-            prices.append(noise_price(gains, self.n_variables, int(self._sizes[mask].sum())))
+            prices.append(noise_price(gains, self.n_variables, int(self._sizes[mask].sum()), others))
         self._cheap = None
         self.tariff.ask(max(prices))
 

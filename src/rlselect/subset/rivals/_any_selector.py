@@ -42,19 +42,22 @@ def chosen_columns(estimator: Any, n_columns: int) -> NDArray[np.bool_]:
     if hasattr(estimator, "coef_"):
         return np.any(np.atleast_2d(estimator.coef_) != 0, axis=0)
     raise TypeError(
-        f"{type(estimator).__name__} has neither support_ nor coef_ after fit; give a selector or a sparse "
-        "linear model."
+        f"{type(estimator).__name__} has neither support_ nor coef_ after fit; give a selector, a sparse "
+        "linear model, or a model with feature_importances_ inside of scikit-learn's SelectFromModel."
     )
 
 
 def column_order(estimator: Any, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """All columns, best first: chosen ones before others, then by rank or by the size of what is kept."""
+    """All columns, best first: chosen ones before others, then by rank or by the size of what is kept.
+
+    Where a selector keeps none, as SelectFromModel, that of the model inside of it counts.
+    """
     score = np.zeros(len(chosen))
     ranking = getattr(estimator, "ranking_", None)
     if ranking is not None and len(ranking) == len(chosen):
         score = -np.asarray(ranking, dtype=np.float64)
-    for name in _SCORES:
-        known = getattr(estimator, name, None)
+    inside = getattr(estimator, "estimator_", None)
+    for known in (getattr(owner, name, None) for owner in (estimator, inside) for name in _SCORES):
         if known is not None and np.shape(known)[-1] == len(chosen) and not score.any():
             score = np.nan_to_num(np.abs(np.atleast_2d(known)).max(axis=0))
     return np.lexsort((np.arange(len(chosen)), -score, ~chosen))

@@ -158,6 +158,22 @@ def test_curved_main_effects_do_not_bend_a_linear_contrast():
     assert np.diff(machine.levels) == pytest.approx(0.5, abs=0.25)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_by_the_order_of_rows_does_not_change_slopes(seed):
+    """Indicators of two actions explain the same: which one comes first must not hang on rounding."""
+    rng = np.random.default_rng(seed)
+    table = {f"x{j}": column for j, column in enumerate(rng.normal(size=(4, 200)))}
+    table["action"] = rng.integers(0, 2, 200)
+    table["reward"] = table["x0"] + table["action"] * (0.3 + table["x1"]) + rng.normal(size=200)
+    stage = {"history": [f"x{j}" for j in range(4)], "action": "action", "reward": "reward"}
+    machine = machine_of(TrialData.from_wide(table, [stage])).fit(range(4))
+    for other in range(3):
+        rows = np.random.default_rng(other).permutation(200)
+        moved = LineMachine(machine.encoder, machine.X[rows], machine.y[rows], machine.weights, "lines")
+        np.testing.assert_allclose(moved.fit(range(4)).slopes, machine.slopes, atol=1e-9)
+        np.testing.assert_allclose(moved.levels, machine.levels, atol=1e-9)
+
+
 def preferred(trial, groups, kind="anova"):
     machine = machine_of(trial, kind).fit(groups)
     return machine, *prefer_lines(machine, StageSelection(list(groups), None, "before"))

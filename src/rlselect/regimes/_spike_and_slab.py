@@ -29,6 +29,9 @@ _CHAINS, _SWEEPS, _FIRST = 16, 50, 20
 _LOGITS, _DEVIATIONS = np.linspace(-7.0, 7.0, 15), (np.arange(12) + 0.5) / 12.0
 # columns that are averaged over at most, and what is expected of the square of other slopes
 _MOST, _NOTHING = 150, 1e-8
+# decimals of what columns explain, as shares of the most: the indicators of two actions explain the same, and
+# rounding must not say which comes first
+_DECIMALS = 10
 
 
 class ColumnMoments(NamedTuple):
@@ -95,9 +98,11 @@ def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
 
 
 def _strength(data: ColumnMoments) -> np.ndarray:
-    """How much of the responses each column by itself explains (d,), in all data sets together."""
+    """How much of the responses each column by itself explains (d,), in all data sets together, to the most."""
+    tiny = np.finfo(float).tiny
     size = np.einsum("mjj->j", data.gram)
-    return np.square(data.cross).sum(axis=0) / np.maximum(size, np.finfo(float).tiny)
+    explained = np.square(data.cross).sum(axis=0) / np.maximum(size, tiny)
+    return np.round(explained / max(explained.max(), tiny), _DECIMALS)
 
 
 def _averaged(data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> Average:

@@ -30,7 +30,7 @@ from rlselect import DatumwiseClassifier
 from rlselect.datasets import load_local
 from rlselect.datumwise import _learn
 from rlselect.datumwise._filled_prices import fill_prices
-from rlselect.datumwise._learn import bins_win
+from rlselect.datumwise._learn import sums_win
 from rlselect.datumwise._peers import PEERS
 from rlselect.simulate import make_routes
 
@@ -61,6 +61,9 @@ BIN_PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
 LIMITED, MULTIPLES, MOST_LIMITED = np.geomspace(3e-4, 0.1, 7), (1.0, 1.5, 2.0), 20
 # rows to learn from and to judge by at most
 MOST_TRAIN, MOST_TEST = 2500, 4000
+# in the order in which "auto" learns them, and where the curves of all scorings are recorded
+SUMS = ("bins", "linear")
+CURVES = {"bins": "bins one fit", "linear": "linear one fit", "network": "network"}
 PARTS = ("networks", "peers", "bins", "linear", "svm")
 # small ones, which NumPy trains as fast
 ON_CPU = ("sonar", "ionosphere", "wine", "heart", "liver_disorders", "breast_cancer", "diabetes", "vehicle")
@@ -127,14 +130,14 @@ def split_of(name, seed, folder):
 
 
 class Watched:
-    """What `scoring="auto"` learns on the way: bins and networks, whichever it keeps."""
+    """What `scoring="auto"` learns on the way, each with its rows: bins, lines and networks."""
 
     def __enter__(self):
-        self.found = {}
-        self._watch(_learn, "iterate_policies", lambda out: self.found.update(bins=out))
-        self._watch(_learn, "learn_networks", lambda out: self.found.update(network=out))
-        self._watch(_learn.CaseTable, "pose", lambda out: self.found.update(bins_rows=out))
-        self._watch(_learn.CaseTable, "pose_for_networks", lambda out: self.found.update(network_rows=out))
+        self.found, sums = {}, iter(SUMS)
+        self._watch(
+            _learn, "iterate_policies", lambda out, rows: self.found.update({next(sums): (out, rows)})
+        )
+        self._watch(_learn, "learn_networks", lambda out, rows: self.found.update(network=(out, rows)))
         return self
 
     def _watch(self, owner, name, keep):
@@ -142,7 +145,7 @@ class Watched:
 
         def watched(*args, **options):
             out = whole(*args, **options)
-            keep(out)
+            keep(out, args[0])
             return out
 
         setattr(owner, name, watched)
@@ -194,7 +197,7 @@ def with_budgets(fitted, plain, split):
 
 
 def run_networks(split, seed, device):
-    """The one fit of "auto", with the curves of bins and networks, whichever it keeps."""
+    """The one fit of "auto", with the curves of bins, lines and networks, whichever it keeps."""
     start = time.process_time(), time.perf_counter()
     model = DatumwiseClassifier(scoring="auto", feature_cost=PRICE, random_state=seed, device=device)
     with Watched() as watched:
@@ -203,19 +206,17 @@ def run_networks(split, seed, device):
     record["wall"] = round(time.perf_counter() - start[1], 1)
     record["words"] = model.summary().dict["facts"].get("Scores", "")
     fitted, found = model._fitted, watched.found
-    record["merit"] = {name: found[name].merit for name in ("bins", "network")}
+    record["merit"] = {name: learned.merit for name, (learned, _) in found.items()}
 
-    def at(policy, rows):
-        own = replace(fitted, encoder=rows.encoder, policy=policy)
+    def at(learned, rows):
+        own = replace(fitted, encoder=rows.encoder, policy=learned.policy)
         return lambda price: own.at(_priced(fitted.rules, price))
 
-    record["bins one fit"] = curve_of(
-        fitted, at(found["bins"].policy, found["bins_rows"]), np.geomspace(2e-3, 0.2, 20), split
-    )
-    record["network"] = curve_of(fitted, at(found["network"].policy, found["network_rows"]), PRICES, split)
+    for name in SUMS:
+        record[CURVES[name]] = curve_of(fitted, at(*found[name]), np.geomspace(2e-3, 0.2, 20), split)
+    record["network"] = curve_of(fitted, at(*found["network"]), PRICES, split)
     if fitted.rules.n_units <= MOST_LIMITED:
-        own = record["bins one fit" if model.scoring_ == "bins" else "network"]
-        record["budgets"] = with_budgets(fitted, own, split)
+        record["budgets"] = with_budgets(fitted, record[CURVES[model.scoring_]], split)
     return record
 
 
@@ -265,10 +266,11 @@ def main():
 
 
 def kept_scoring(run, name, folder):
-    """What "auto" keeps, by what bins and networks were worth on rows left out and the library's rule."""
+    """What "auto" keeps, by what all were worth on rows left out and the library's rule."""
     n_units = read(name, 0, folder)[0].shape[1]
-    merits = run["merit"]["bins"], run["merit"]["network"]
-    return "bins" if bins_win(*merits, n_units, rows_of(name, folder)) else "network"
+    best = max(SUMS, key=lambda one: run["merit"][one])
+    merits = run["merit"][best], run["merit"]["network"]
+    return best if sums_win(*merits, n_units, rows_of(name, folder)) else "network"
 
 
 def rows_of(name, folder):
@@ -282,10 +284,10 @@ def table(args, records):
         "are learned from (adult 2,500, MNIST in 49 block means 2,000). The others are halved: the mix of "
         "two neighbouring settings that has the sparsity on one half is judged on the other, both ways. "
         f"auto: one fit at a price of {PRICE}, 20 prices after it and up to 10 more where purchases fall "
-        "steeply between two, as `frontier` has them; networks and bins: the same fit without the choice "
-        "between them (records of bins refitted at 7 prices are not shown). budgets: auto with some prices "
-        "within budgets beside these, as `frontier(budgets=...)` has them, where there are 20 columns at "
-        "most: two of ten for every case can be better than one for some and three for others. behind: "
+        "steeply between two, as `frontier` has them; networks, bins and lines: the same fit without the "
+        "choice among them (records of bins refitted at 7 prices are not shown). budgets: auto with some "
+        "prices within budgets beside these, as `frontier(budgets=...)` has them, where there are 20 columns "
+        "at most: two of ten for every case can be better than one for some and three for others. behind: "
         "points that auto and, in brackets, auto with budgets are behind the best of CART, the k-best forest "
         "and bins at .8. gap: largest |mean of confidence - accuracy| "
         f"over the prices. Seeds from {args.seed}; nothing was chosen on them. CPU s: of the one fit, the "
@@ -294,9 +296,10 @@ def table(args, records):
         "    RLSELECT_DATA=... python experiments/datumwise_gates.py "
         f"--replicates {args.replicates} --seed {args.seed} --device {args.device}",
         "",
-        "| data | splits | auto .8 | goal | budgets | networks | bins | CART | k-best forest | behind "
-        "| auto .6 | goal | networks | bins | k-best forest | gap | CPU s | networks chosen |",
-        "|---" + "|---:" * 17 + "|",
+        "| data | splits | auto .8 | goal | budgets | networks | bins | lines | CART | k-best forest "
+        "| behind | auto .6 | goal | networks | bins | k-best forest | gap | CPU s "
+        "| networks, bins, lines chosen |",
+        "|---" + "|---:" * 18 + "|",
     ]
     for name, goals in GOALS.items():
         lines += [row] if (row := table_row(name, goals, records, args.folder)) else []
@@ -316,12 +319,11 @@ def table_row(name, goals, records, folder):
         return None
     kept = [kept_scoring(run, name, folder) for run in runs]
     curves = {
-        "auto": [
-            run["bins one fit" if way == "bins" else "network"] for run, way in zip(runs, kept, strict=True)
-        ],
+        "auto": [run[CURVES[way]] for run, way in zip(runs, kept, strict=True)],
         "budgets": [run["budgets"] for run in runs if "budgets" in run],
         "networks": [run["network"] for run in runs],
         "bins": [run["bins one fit"] for run in runs],
+        "lines": [run["linear one fit"] for run in runs],
         "bins refitted": [run["bins"] for run in parts["bins"]],
         "CART": [run["CART"] for run in parts["peers"]],
         "k-best forest": [run["k-best forest"] for run in parts["peers"]],
@@ -342,14 +344,14 @@ def table_row(name, goals, records, folder):
     gaps = [np.interp(np.log(PRICES), np.log(curve["setting"]), curve["gap"]) for curve in curves["auto"]]
     gap = np.abs(np.mean(gaps, axis=0))
     cells = [name, len(runs), mean_and_error(at["auto", 0.8]), goals[0], cell("budgets", 0.8)]
-    cells += [cell(m, 0.8) for m in ("networks", "bins", "CART", "k-best forest")]
+    cells += [cell(m, 0.8) for m in ("networks", "bins", "lines", "CART", "k-best forest")]
     judged = [m for m in ("auto", "budgets") if rivals and (m, 0.8) in at]
     behind = [f"{max(rivals) - np.mean(at[m, 0.8]):.1f}" for m in judged]
     cells += [" (".join(behind) + ")" * (len(behind) > 1)]
     cells += [mean_and_error(at["auto", 0.6]), goals[1] or ""]
     cells += [cell(m, 0.6) for m in ("networks", "bins", "k-best forest")]
     cells += [f"{gap.max():.3f}", f"{np.mean([run['seconds'] for run in runs]):.0f}"]
-    cells += [kept.count("network")]
+    cells += [", ".join(str(kept.count(way)) for way in ("network", *SUMS))]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 

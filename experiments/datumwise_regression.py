@@ -6,7 +6,7 @@ RLSELECT_DATA=... python experiments/datumwise_regression.py --replicates 2 --se
 import time
 
 import numpy as np
-from _datumwise_common import Records, arguments, write
+from _datumwise_common import Records, arguments, command_line, write
 from joblib import Parallel, delayed
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import RandomForestRegressor
@@ -100,11 +100,12 @@ def measure(key, device):
 def main():
     parser = arguments(__doc__.splitlines()[0], "datumwise_regression", replicates=2)
     parser.add_argument("--device", default="cpu", help="where networks are trained")
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--jobs", type=int, default=1, help="splits at a time, each in a process")
     args = parser.parse_args()
     records = Records(args.records, args.resume)
     seeds = range(args.seed, args.seed + args.replicates)
-    todo = [(name, seed) for seed in seeds for name in SETS if (name, seed) not in records.done]
+    todo = [(name, seed) for seed in seeds for name in args.sets if (name, seed) not in records.done]
     parallel = Parallel(n_jobs=args.jobs, return_as="generator_unordered", batch_size=1)
     for key, found in parallel(delayed(measure)(key, args.device) for key in todo):
         records.get(key, lambda found=found: found)
@@ -115,11 +116,11 @@ def main():
 def table(args, records):
     """Lines of Markdown."""
     lines = [
-        f"python experiments/datumwise_regression.py --replicates {args.replicates} --seed {args.seed} "
-        f"--device {args.device}",
+        command_line(),
         "",
         f"R squared on test rows at {', '.join(map(str, COUNTS))} features per case on average (between the "
-        f"prices of a frontier), means of {args.replicates} splits from seed {args.seed}; 300 rows to learn "
+        "prices of a frontier; where even the highest buys more than that, there: bins, linear and friedman), "
+        f"means of {args.replicates} splits from seed {args.seed}; 300 rows to learn "
         "from (diabetes), 600 (communities_crime, 100 columns) and 500. switch: one column says which of two "
         "others counts; linear: 6 of 20 columns; friedman: Friedman's first, 5 of 10. Own price: R squared "
         "and features bought at the default price of .01, without any choice on test rows. Forest: 200 trees "

@@ -8,6 +8,7 @@ from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration
 from rlselect.datumwise._calibrate import stage_temperatures
 from rlselect.datumwise._network_frontier import best_temperatures
+from rlselect.datumwise._plan import PLAN
 
 
 def test_temperatures_are_those_of_a_loop_over_states():
@@ -31,7 +32,7 @@ def test_temperatures_are_those_of_a_loop_over_states():
         if labels:
             counts = np.ones((1, len(labels)))
             given = np.array(logs)[None], np.array(labels), counts, problem.rules.losses
-            assert found[stage] == best_temperatures(*given)[0]
+            assert found[stage] == best_temperatures(*given, PLAN.flattered)[0]
     np.testing.assert_array_equal(stage_temperatures(problem, policies[-1:], np.zeros(200, int)), 1.0)
 
 

@@ -82,6 +82,27 @@ def test_layers_are_ridge_regressions(monkeypatch):
     assert reader.errors()[1, 2] == pytest.approx(error, rel=1e-4)
 
 
+def test_every_second_pair_of_states_is_that_of_a_policy_that_looks_ahead():
+    """What opens the way to much is bought first there, though it gains nothing at once."""
+    task, weights = make_task(None)
+    views = task.shape.views(weights)
+    for r in (0, 1):
+        views[f"gain{r}"][...] = views[f"gain{r}_bias"][...] = 0.0
+        views[f"ahead_of{r}"][...] = views[f"ahead_of{r}_bias"][...] = 0.0
+        views[f"gain{r}_bias"][:, :, 1] = 5.0
+        views[f"ahead_of{r}_bias"][:, :, 3] = 50.0
+    rows = np.repeat(np.flatnonzero(~task.lessons.closed.any(axis=1)), 20)
+    reader = _GainReader(task, weights, 0)
+    made = task.columns.make(task.lessons.codes[rows])
+    bought = reader._play(rows, made, np.random.default_rng(0))[1]
+    single = bought.sum(axis=1) == 1
+    ahead = np.arange(len(rows)) // 2 % 2 == 1
+    chance = NETWORK.explore / task.lessons.rules.n_units
+    for looks, unit in ((False, 1), (True, 3)):
+        share = bought[single & (ahead == looks), unit].mean()
+        assert share == pytest.approx(1 - NETWORK.explore + chance, abs=0.1)
+
+
 def test_no_time_leaves_gains_as_they_are():
     task, weights = make_task(None)
     clock = Clock(None)

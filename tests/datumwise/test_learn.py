@@ -5,7 +5,8 @@ import pytest
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import NetworkTraining, PaperIteration, PolicyIteration, _learn
-from rlselect.datumwise._learn import bins_win, resolve
+from rlselect.datumwise._encoding import BinEncoder
+from rlselect.datumwise._learn import resolve, sums_win
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ def test_scoring_and_search_name_each_other(scoring, search, learned, kind):
 
 
 def quick_auto(monkeypatch, **merits):
-    """Both learners in brief; `merits` in place of theirs."""
+    """Both learners in brief; `merits` of the rows that they learn from in place of theirs."""
     brief = {
         "PolicyIteration": lambda: PolicyIteration(n_iter=2, n_restarts=1, states_per_row=6),
         "NetworkTraining": lambda: NetworkTraining(steps=60, n_members=2, hidden=16, batch=32),
@@ -40,24 +41,49 @@ def quick_auto(monkeypatch, **merits):
 
         def changed(*args, whole=whole, merit=merit):
             learned = whole(*args)
-            learned.merit = merit
+            learned.merit = merit(args[0])
             return learned
 
         monkeypatch.setattr(_learn, name, changed)
 
 
-@pytest.mark.parametrize("winner", ["bins", "network"])
+@pytest.mark.parametrize("winner", ["bins", "linear", "network"])
 def test_auto_keeps_what_does_better_on_rows_left_out(winner, monkeypatch):
-    better = {"bins": (-0.1, -0.2), "network": (-0.3, -0.2)}[winner]
-    quick_auto(monkeypatch, iterate_policies=better[0], learn_networks=better[1])
+    costs = {"bins": 0.3, "linear": 0.25, "network": 0.2, winner: 0.1}
+    quick_auto(
+        monkeypatch,
+        iterate_policies=lambda problem: (
+            -costs["bins" if isinstance(problem.encoder, BinEncoder) else "linear"]
+        ),
+        learn_networks=lambda rows: -costs["network"],
+    )
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     model = DatumwiseClassifier(scoring="auto", random_state=0).fit(X, X[:, 0] > 0)
     assert model.scoring_ == winner
     facts = model.summary().dict["facts"]["Scores"]
     assert facts.startswith(winner)
-    assert f"a case costs {-max(better):.4g}" in facts
+    assert "a case costs 0.1;" in facts
+    assert all(f"with {name} {cost:.4g}" in facts for name, cost in costs.items() if name != winner)
     assert model.score(X, X[:, 0] > 0) > 0.6
+
+
+def test_with_costs_what_is_paid_decides(monkeypatch):
+    """Merits speak for networks, values for bins."""
+    quick_auto(monkeypatch, iterate_policies=lambda rows: -0.5, learn_networks=lambda rows: -0.1)
+    for name, value in (("iterate_policies", -0.1), ("learn_networks", -0.5)):
+        whole = getattr(_learn, name)
+
+        def changed(*args, whole=whole, value=value):
+            learned = whole(*args)
+            learned.value = value
+            return learned
+
+        monkeypatch.setattr(_learn, name, changed)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    for costs, kept in (({}, "network"), ({"costs": [0.01, 0.01, 0.02, 0.01]}, "bins")):
+        assert DatumwiseClassifier(random_state=0, **costs).fit(X, X[:, 0] > 0).scoring_ == kept
 
 
 def test_small_problems_are_solved_whatever_the_rest():
@@ -100,14 +126,14 @@ def test_a_time_budget_is_shared():
     assert model.score(X, X[:, 0] > 0) > 0.6
 
 
-def test_bins_have_to_be_the_better_the_more_there_is_to_choose_from():
-    assert bins_win(-0.10, -0.12, n_units=10, n_rows=1000)
-    assert not bins_win(-0.10, -0.105, n_units=10, n_rows=1000)
-    assert not bins_win(-0.10, -0.12, n_units=60, n_rows=100)
-    assert bins_win(-0.10, -0.19, n_units=60, n_rows=100)
+def test_sums_have_to_be_the_better_the_more_there_is_to_choose_from():
+    assert sums_win(-0.10, -0.12, n_units=10, n_rows=1000)
+    assert not sums_win(-0.10, -0.105, n_units=10, n_rows=1000)
+    assert not sums_win(-0.10, -0.12, n_units=60, n_rows=100)
+    assert sums_win(-0.10, -0.19, n_units=60, n_rows=100)
 
 
-def test_bins_have_to_be_the_better_the_less_rows_can_tell():
-    assert bins_win(-0.30, -0.32, n_units=6, n_rows=1000)
-    assert not bins_win(-0.30, -0.32, n_units=6, n_rows=100)
-    assert bins_win(-0.02, -0.04, n_units=6, n_rows=100)
+def test_sums_have_to_be_the_better_the_less_rows_can_tell():
+    assert sums_win(-0.30, -0.32, n_units=6, n_rows=1000)
+    assert not sums_win(-0.30, -0.32, n_units=6, n_rows=100)
+    assert sums_win(-0.02, -0.04, n_units=6, n_rows=100)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import present_clock
 from rlselect.datumwise._network_frontier import best_temperatures
+from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._problem import PurchaseProblem
 
@@ -49,5 +50,6 @@ def stage_temperatures(problem: PurchaseProblem, policies: list[AdditivePolicy],
     for stage in range(1, stages):
         found, others = np.concatenate(rows[stage]), np.concatenate(logs[stage])[None]
         counts = problem.weights[found][None]
-        out[stage] = best_temperatures(others, problem.labels[found], counts, problem.rules.losses)[0]
+        known = problem.labels[found], counts, problem.rules.losses
+        out[stage] = best_temperatures(others, *known, PLAN.flattered)[0]
     return out

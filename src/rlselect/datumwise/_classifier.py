@@ -52,8 +52,9 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         How values make scores. "bins" and "linear" are sums: what a bought value adds to the score of each
         action is a number looked up by its quantile bin, or, as in [1]_, a constant and a multiple of the
         value; they take seconds. "network" has networks that see how values act together, learned for all
-        prices at once in about a minute. "auto" learns bins and networks and keeps networks unless bins do
-        clearly better on rows left out; small problems are solved exactly. With a `search` it is the scoring
+        prices at once in about a minute. "auto" learns all three and keeps networks unless bins or lines do
+        clearly better on rows left out, by what is paid where errors or features have costs of their own;
+        small problems are solved exactly. With a `search` it is the scoring
         that the search learns.
     feature_cost : float, default=0.01
         Cost of each feature (group). As an error costs 1, a feature is bought as long as it prevents more
@@ -97,7 +98,8 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     device : str, default="cpu"
         Where networks are trained and asked: "cpu" with NumPy, "torch" with torch on the CPU, or any other
         device of torch such as "cuda", where all networks learn in one batch. All meet the same rows and
-        states and agree but for rounding, which long trainings enlarge. Bins and lines stay on the CPU.
+        states and agree but for rounding, which long trainings enlarge. Bins, lines and the last step of
+        networks, which reads gains by least squares, stay on the CPU.
     random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 

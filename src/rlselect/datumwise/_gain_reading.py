@@ -3,8 +3,9 @@
 What a purchase gains in a single case is nearly all chance, so that steps of gradients learn little more than
 its mean when there are many purchases. Once networks stand still, the gains of all purchases in a state cost
 little more than those of one, as they differ by a few columns of input; least squares on some thousand states
-then finds what the trunk knows about them. States are those that the policy comes to, which is read anew in
-rounds.
+then finds what the trunk knows about them. States are those that the policy comes to, with what lies ahead
+and without it, which is read anew in rounds. NumPy does it whatever the device: it is short, and all devices
+then read the same.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import Clock
-from rlselect.datumwise._network import Singles, softmax
+from rlselect.datumwise._network import Singles, ahead_head, softmax
+from rlselect.datumwise._network_draws import find_rows
 from rlselect.datumwise._network_training import TrainingTask
 from rlselect.datumwise._plan import NETWORK
 
@@ -53,8 +55,8 @@ class _GainReader:
 
     def __init__(self, task: TrainingTask, weights: Singles, member: int) -> None:
         self.task, self.lessons = task, task.lessons
-        views = task.shape.views(weights[member : member + 1])
-        self.views = {name: part[0] for name, part in views.items()}
+        self.whole = task.shape.views(weights[member : member + 1])
+        self.views = {name: part[0] for name, part in self.whole.items()}
         lessons, owner = task.lessons, task.columns.owner
         own = np.where(lessons.folds == task.left_out[member], 0.0, lessons.weights)
         self.own, self.others = np.cumsum(own), np.cumsum(lessons.weights - own)
@@ -67,7 +69,8 @@ class _GainReader:
     def look(self, rng: np.random.Generator) -> None:
         """Add the states of a round, and find what other rows say about ways to shrink."""
         number = min(NETWORK.reading_states, NETWORK.reading_steps * self.task.batch)
-        sight = self._sight(self._rows(self.own if self.own[-1] > 0 else self.others, number, rng), rng)
+        own = self.own if self.own[-1] > 0 else self.others
+        sight = self._sight(find_rows(own, rng.random(number)), rng)
         for unit, may in enumerate(sight.may.T):
             seen = sight.seen[may]
             self.squares[unit] += seen.T @ seen
@@ -75,7 +78,7 @@ class _GainReader:
                 products[unit] += gains[may, unit] @ seen
         # of very few rows, a fold may hold none, or all
         known = self.others if self.others[-1] > 0 else self.own
-        self.check = self._sight(self._rows(known, number // 4, rng), rng)
+        self.check = self._sight(find_rows(known, rng.random(number // 4)), rng)
         self.found = self._solve()
 
     def errors(self) -> NDArray:
@@ -93,11 +96,6 @@ class _GainReader:
             read = self.found[r][ridge].T
             self.views[f"gain{r}"][...] = read[:-1]
             self.views[f"gain{r}_bias"][...] = read[-1]
-
-    def _rows(self, mass: NDArray, number: int, rng: np.random.Generator) -> NDArray:
-        """Rows drawn by their weights, whose sums are given."""
-        at = np.searchsorted(mass, rng.random(number) * mass[-1], side="right")
-        return np.minimum(at, len(mass) - 1)
 
     def _solve(self) -> list[list[Singles]]:
         """Layers (units, trunk + 1) of each reward for each ridge; constants are not shrunk."""
@@ -139,6 +137,20 @@ class _GainReader:
         np.maximum(second, 0, out=second)
         return second, softmax(second @ views["class"] + views["class_bias"])
 
+    def _scores(self, second: Singles, leader: NDArray, ahead: NDArray, price: Singles) -> Singles:
+        """What purchases gain beyond their price by the reward that leads a state, or by that and further on.
+
+        `second` (states, trunk); `leader`, `ahead` (whether what lies ahead counts) and `price` (states,).
+        """
+        scores = -price[:, None] * self.lessons.cost
+        for r in range(len(self.lessons.rewards)):
+            led = leader == r
+            scores[led] += second[led] @ self.views[f"gain{r}"] + self.views[f"gain{r}_bias"]
+            far = led & ahead
+            further = ahead_head(self.whole, second[None, far], np.log10(price[None, far]), r)[1][0]
+            scores[far] += np.maximum(further, 0)
+        return scores
+
     def _play(self, rows: NDArray, made: Singles, rng: np.random.Generator) -> tuple[Singles, NDArray]:
         """The first layer, before it is cut off, and what is bought after some of the best purchases."""
         lessons, views = self.lessons, self.views
@@ -146,18 +158,15 @@ class _GainReader:
         # as many states with one purchase or two as with ten or twenty
         left = np.floor((n_units + 1.0) ** rng.random(number)).astype(np.intp) - 1
         leader = np.arange(number) % len(lessons.rewards)
+        # the policy that looks ahead comes to other states than the one that does not
+        ahead = np.arange(number) // len(lessons.rewards) % 2 == 1
         ends = np.log10(np.array([NETWORK.prices[kind] for kind in lessons.rewards]))[leader]
         price = np.power(10.0, ends[:, 0] + (ends[:, 1] - ends[:, 0]) * rng.random(number)).astype(np.float32)
         pre = np.repeat(views["input_bias"], number, axis=0)
         bought = np.zeros((number, n_units), dtype=bool)
         live = np.flatnonzero(left > 0)
         while len(live):
-            second = self._think(pre[live])[0]
-            scores = np.empty((len(live), n_units), dtype=np.float32)
-            for r in range(len(lessons.rewards)):
-                led = leader[live] == r
-                scores[led] = second[led] @ views[f"gain{r}"] + views[f"gain{r}_bias"]
-            scores -= price[live, None] * lessons.cost
+            scores = self._scores(self._think(pre[live])[0], leader[live], ahead[live], price[live])
             stray = rng.random(len(live)) < NETWORK.explore
             scores[stray] = rng.random((int(stray.sum()), n_units), dtype=np.float32)
             may = lessons.open(bought[live], lessons.closed[rows[live]])

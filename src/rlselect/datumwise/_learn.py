@@ -25,7 +25,7 @@ from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._screen import quick_trends, screen_units, with_needs
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
-__all__ = ["CaseTable", "LearningTask", "bins_win", "learn_policy", "resolve"]
+__all__ = ["CaseTable", "LearningTask", "learn_policy", "resolve", "sums_win"]
 
 Search: TypeAlias = PolicyIteration | PaperIteration | NetworkTraining
 Additive: TypeAlias = Literal["bins", "linear"]
@@ -35,14 +35,14 @@ _FOR_SCREENING, _TIMED = 0.25, 100
 # cells of a table that a second of a budget has room for, on the machine of the benchmarks, and rows that are
 # taken in any case; of a budget, for the regressions of the paper
 _CELLS_A_SECOND, _MANY_ROWS, _FOR_PAPER = 750_000.0, 2000, 0.4
-# of a time budget, where networks learn as well
-_FOR_BINS = 0.3
+# of a time budget, where networks learn as well, and of what then is left
+_FOR_BINS, _FOR_LINES = 0.25, 0.1
 # seconds per row and feature that networks take at least, to learn a little and to be judged at all prices;
 # of more features than that few are bought
 _TO_JUDGE, _MOST_JUDGED = 6e-5, 250
 
-# by how much bins have to be better, as a share of what the worst answer costs more than the best: networks
-# are learned for all prices, bins for theirs alone; that many times the units per row, as bins are the best
+# by how much sums have to be better, as a share of what the worst answer costs more than the best: networks
+# are learned for all prices, sums for theirs alone; that many times the units per row, as sums are the best
 # of many policies on the rows left out, which look the better the more there is to choose from; and so many
 # standard errors, as few rows left out cannot tell, and networks are the better ones more often than not
 _CLEARLY, _CHOSEN, _ERRORS = 0.01, 0.1, 0.5
@@ -50,7 +50,7 @@ _CLEARLY, _CHOSEN, _ERRORS = 0.01, 0.1, 0.5
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be learned, how and where; "auto" has the search of the bins, and networks too."""
+    """What is to be learned, how and where; "auto" has the search of the sums, and networks too."""
 
     scoring: Literal["bins", "linear", "network", "auto"]
     search: Search
@@ -225,12 +225,12 @@ def learn_policy(
     return problem, learned
 
 
-def bins_win(bins: float, networks: float, n_units: int, n_rows: float) -> bool:
-    """Whether bins are clearly better, by returns over what the worst answer costs more than the best."""
-    cost = min(max(-bins, 0.0), 1.0)
+def sums_win(sums: float, networks: float, n_units: int, n_rows: float) -> bool:
+    """Whether sums are clearly better, by returns over what the worst answer costs more than the best."""
+    cost = min(max(-sums, 0.0), 1.0)
     # that of a share, which costs between those of the best and the worst answer cannot exceed
     error = float(np.sqrt(cost * (1.0 - cost) / n_rows))
-    return bins > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows + _ERRORS * error)
+    return sums > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows + _ERRORS * error)
 
 
 def _learn_best(
@@ -243,27 +243,46 @@ def _learn_best(
     stop: Stop,
     device: str,
 ) -> tuple[CaseRows, Learned]:
-    """Additive scores of bins or networks, whichever does better on rows left out."""
-    for_bins, for_networks = rng.spawn(2)
+    """Sums of bins or of lines, or networks, whichever does better on rows left out."""
+    for_bins, for_networks, for_lines = rng.spawn(3)
     left = present_clock().left
     least = 1.0 + _TO_JUDGE * len(problem.labels) * min(len(known), _MOST_JUDGED)
     hurried = left is not None and (1.0 - _FOR_BINS) * left < least
-    with nullcontext() if hurried else present_clock().part(_FOR_BINS) as clock:
-        until = stop if clock is None else lambda: clock.tick() is not None
-        bins = iterate_policies(problem, search, for_bins, n_jobs, until)
-    bins.scoring = bins.words = "bins"
+    bins = _learn_sums(problem, "bins", search, for_bins, n_jobs, stop, None if hurried else _FOR_BINS)
     if hurried:
         bins.reason = f"time budget, no time for networks; {bins.reason}"
     if hurried or stop():
         return problem, bins
+    # lines have few numbers to learn, and labels are enough for them
+    search, lines = replace(search, soft_labels=False), table.pose(known, "linear")
+    linear = _learn_sums(lines, "linear", search, for_lines, n_jobs, stop, _FOR_LINES)
+    even = problem.rules.even_costs
+    sums = max([(problem, bins), (lines, linear)], key=lambda pair: pair[1].worth(even))
+    if stop():
+        return sums
     rows = table.pose_for_networks(known)
-    networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
-    first, second = networks, bins
+    networks = rows, learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
     scale = float(np.ptp(problem.rules.losses)) or 1.0
-    merits = bins.merit / scale, networks.merit / scale
-    if bins_win(*merits, table.rules.n_units, float(problem.weights.sum())):
-        first, second = second, first
-    first.words += (
-        f" (on rows left out a case costs {-first.merit:.4g}; with {second.scoring} {-second.merit:.4g})"
-    )
-    return (problem, bins) if first is bins else (rows, networks)
+    worths = sums[1].worth(even) / scale, networks[1].worth(even) / scale
+    first = sums if sums_win(*worths, table.rules.n_units, float(problem.weights.sum())) else networks
+    tried = (networks[1], bins, linear)
+    others = [f"with {one.scoring} {-one.worth(even):.4g}" for one in tried if one is not first[1]]
+    first[1].words += f" (on rows left out a case costs {-first[1].worth(even):.4g}; {', '.join(others)})"
+    return first
+
+
+def _learn_sums(
+    problem: PurchaseProblem,
+    scoring: Additive,
+    search: PolicyIteration,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    stop: Stop,
+    share: float | None,
+) -> Learned:
+    """Additive scores, in a share of the time that is left or, with None, in all of it."""
+    with nullcontext() if share is None else present_clock().part(share) as clock:
+        until = stop if clock is None else lambda: clock.tick() is not None
+        learned = iterate_policies(problem, search, rng, n_jobs, until)
+    learned.scoring = learned.words = scoring
+    return learned

@@ -45,7 +45,7 @@ class Learned:
         Why learning ended.
     merit : float
         As `value`, but for the mean of what answers cost and of what answers drawn from the class
-        probabilities would cost, which is less rough: by it, ways to learn are compared.
+        probabilities would cost, which is less rough: by it, ways to learn are compared, see `worth`.
     scoring : str
         What gives the scores: "bins", "linear", "network", or "table" where all is solved exactly.
     words : str
@@ -59,6 +59,13 @@ class Learned:
     merit: float = -np.inf
     scoring: str = ""
     words: str = ""
+
+    def worth(self, even_costs: bool) -> float:
+        """What ways to learn are compared by: merit where costs are even, else value.
+
+        Drawn answers do not know what errors cost, and say less about what answers cost the more that varies.
+        """
+        return self.merit if even_costs else self.value
 
     def path(self) -> dict[str, NDArray]:
         """The steps as one array per field."""

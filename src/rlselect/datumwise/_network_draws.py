@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rlselect.datumwise._network import Singles
 from rlselect.datumwise._plan import NETWORK
 
-__all__ = ["GainDraws", "StateDraws", "StepDraws"]
+__all__ = ["GainDraws", "StateDraws", "StepDraws", "find_rows"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class StateDraws:
         priced: int,
         rng: np.random.Generator,
     ) -> None:
-        self.mass = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
+        self.mass = np.cumsum(mass, axis=1)
         self.members, self.n_rows = mass.shape
         self.units, self.features, self.trunk = sizes
         self.rewards, self.priced, self.rng = rewards, priced, rng
@@ -133,5 +133,9 @@ class StateDraws:
 
     def _rows(self, number: int) -> NDArray:
         at = self.rng.random((self.members, number))
-        out = [np.searchsorted(mass, own, side="right") for mass, own in zip(self.mass, at, strict=True)]
-        return np.minimum(np.array(out), self.n_rows - 1)
+        return np.array([find_rows(mass, own) for mass, own in zip(self.mass, at, strict=True)])
+
+
+def find_rows(mass: NDArray, at: NDArray) -> NDArray:
+    """Rows by their weights, whose sums up to each are `mass` (rows,); `at` (any,) are between 0 and 1."""
+    return np.minimum(np.searchsorted(mass, at * mass[-1], side="right"), len(mass) - 1)

@@ -128,17 +128,25 @@ def upper_hull(x: NDArray, y: NDArray) -> NDArray:
     return np.array(hull)
 
 
-def best_temperatures(others: NDArray, labels: NDArray, weights: NDArray, losses: NDArray) -> NDArray:
+def best_temperatures(
+    others: NDArray, labels: NDArray, weights: NDArray, losses: NDArray, flattered: float = 0.0
+) -> NDArray:
     """Temperature at each price by which answers cost what they are expected to, with neighbouring prices.
 
     Of classes: by which they are as sure as they are right. `others` (prices, rows, classes) are log
     probabilities, `labels` (rows,), `weights` (prices, rows), `losses` (answers, classes). One where there
-    is nothing to tell by; half a row is taken to cost most.
+    is nothing to tell by; half a row is taken to cost most. Answers of policies that were chosen by these
+    rows cost so many standard errors more than there (`flattered`).
     """
     near = np.abs(np.subtract.outer(np.arange(len(others)), np.arange(len(others)))) <= _NEIGHBOURS
     total = weights.sum(axis=1) @ near
     answers = (np.exp(others) @ losses.T).argmin(axis=2)
-    paid = (losses[answers, labels] * weights).sum(axis=1) @ near + 0.5 * np.ptp(losses)
+    cost = losses[answers, labels]
+    paid = (cost * weights).sum(axis=1)
+    mean = paid / np.maximum(weights.sum(axis=1), 1e-12)
+    error = np.sqrt((np.square(cost - mean[:, None]) * weights).sum(axis=1))
+    # neighbouring prices have the same rows, so that their errors are alike
+    paid = (paid + flattered * error) @ near + 0.5 * np.ptp(losses)
     gap = np.empty((len(_TEMPERATURES), len(others)))
     for k, temperature in enumerate(_TEMPERATURES):
         expected = (special.softmax(others / temperature, axis=2) * losses[answers]).sum(axis=2)

@@ -25,6 +25,9 @@ class PurchasePlan:
     clearly : float
         The best policy is clearly better than the mean of several by so many standard errors: the best of
         many looks better than it is.
+    flattered : float
+        By so many standard errors the answers of a policy cost more than on the rows left out, which chose
+        its margins and the iterations that are averaged: by so much less sure it may be.
     kept_numbers : int
         Numbers in the policies that a climb keeps at most (256 MiB); with very many features fewer are
         averaged.
@@ -50,6 +53,7 @@ class PurchasePlan:
     reaches: tuple[int, ...] = (30, 20, 14, 10, 7)
     far: float = 0.3
     clearly: float = 2.0
+    flattered: float = 0.6
     kept_numbers: int = 1 << 26
     trees: int = 40
     leaves: tuple[int, ...] = (1, 3, 10, 30)

@@ -74,6 +74,13 @@ class PurchaseRules:
         return 1.0 if self.values is not None else float(np.ptp(self.losses)) or 1.0
 
     @property
+    def even_costs(self) -> bool:
+        """Whether all errors cost the same, and all purchases do; of numbers, errors are taken to."""
+        wrong = self.losses[~np.eye(self.n_classes, dtype=bool)]
+        alike = [self.prices] if self.values is not None else [wrong, np.diag(self.losses), self.prices]
+        return all(len(np.unique(costs)) <= 1 for costs in alike)
+
+    @property
     def is_ungrouped(self) -> bool:
         """Whether every unit is one feature."""
         return all(len(group) == 1 for group in self.groups)

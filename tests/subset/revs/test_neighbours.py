@@ -51,7 +51,7 @@ def test_effects_that_keep_together_make_neighbours_likely_and_others_do_not():
     # the other one of a pair of which one is inside, against one of a pair outside
     assert kept[9] - kept[20] > 1.5
     assert 0.0 < left[1] - left[20] < 0.3
-    assert prior.log_prior(together) > 3.0
+    assert prior.log_prior(together) > 2.0
     assert prior.log_prior(apart) < 0.0
 
 

@@ -51,6 +51,20 @@ def classes(n, p, k, size, rho, seed, intercept=0.0):
     return SimpleNamespace(X=X, y=y, support=coef != 0)
 
 
+def blocks(n, p, size, per, rho, effect, seed):
+    """Classes: `per` effects in each of six blocks of columns correlated by `rho`; six blocks have none."""
+    rng = np.random.default_rng([seed, size, per])
+    X, coef = rng.standard_normal((n, p)), np.zeros(p)
+    for block in range(12):
+        inside = slice(block * size, (block + 1) * size)
+        X[:, inside] *= np.sqrt(1.0 - rho)
+        X[:, inside] += np.sqrt(rho) * rng.standard_normal((n, 1))
+        if block < 6:
+            coef[block * size : block * size + per] = effect * rng.choice([-1.0, 1.0])
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ coef))).astype(int)
+    return SimpleNamespace(X=X, y=y, support=coef != 0)
+
+
 def signs(n, p, seed):
     """Five runs of five neighbours, correlated by .8, whose effects alternate in sign: nothing is shared."""
     rng = np.random.default_rng(seed)
@@ -125,6 +139,10 @@ def cells():
         "logistic-2-few": ("binomial", partial(classes, 60, 100, 3, 2.0, 0.3)),
         "logistic-2-many": ("binomial", partial(classes, 120, 2500, 4, 2.0, 0.0)),
         "logistic-1-rare": ("binomial", partial(classes, 400, 100, 5, 1.0, 0.3, intercept=-4.0)),
+        "blocks-one-of-5": ("binomial", partial(blocks, 300, 200, 5, 1, 0.6, 1.0)),
+        "blocks-two-of-5": ("binomial", partial(blocks, 300, 200, 5, 2, 0.6, 0.8)),
+        "blocks-all-of-4": ("binomial", partial(blocks, 300, 200, 4, 4, 0.6, 0.7)),
+        "blocks-copies": ("binomial", partial(blocks, 300, 200, 5, 1, 0.95, 1.2)),
         "logistic-nothing-few": ("binomial", partial(classes, 60, 100, 3, 0.0, 0.3)),
         "logistic-nothing": ("binomial", partial(classes, 200, 200, 5, 0.0, 0.8)),
     }

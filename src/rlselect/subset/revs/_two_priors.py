@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.learn import Softmax
+from rlselect.subset.revs._neighbours import neighbours_among
 from rlselect.subset.revs._subset_state import TunableState
 from rlselect.subset.revs._surroundings import look_around
+from rlselect.subset.revs._unit_order import order_units
 from rlselect.subset.revs._walk import (
     Walker,
     WalkResult,
@@ -62,6 +64,8 @@ def run_walk(
     """
     if isinstance(walker.state, OutcomeSubset):
         return _walk_outcome(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)
+    if type(walker.state) is GlmSubset and walker.state.family == "binomial":
+        _meet_neighbours(walker, walker.state, marks)
     found, ways = walk_once(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)
     if isinstance(walker.state, RidgeSubset | JointSubset) or found.stop_reason != "converged":
         return found
@@ -78,6 +82,10 @@ def run_walk(
     # what the second walk has beyond the first it has to pay for: its prior asks for less than the first
     sizes = [int(np.count_nonzero((part.inclusion > 0.5) & walker.allowed)) for part in (found, other)]
     new += sum(map(rival.prior.add, range(*sizes)))
+    if rival.neighbours is not None and sizes[1] >= sizes[0]:
+        # less what speaks for them beforehand
+        log_prior = rival.neighbours.log_prior
+        new += log_prior(other.inclusion > 0.5) - log_prior(found.inclusion > 0.5)
     if standing > new:
         return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     left_out = np.any((found.inclusion > 0.5) & (other.inclusion <= 0.5))
@@ -85,6 +93,13 @@ def run_walk(
         return _judged(rival, found, other, plan, n_jobs)
     # of two that find the same units, the one whose prior is read off them says better how sure that is
     return other
+
+
+def _meet_neighbours(walker: Walker, state: GlmSubset, marks: Callable[[], NDArray[Any]] | None) -> None:
+    """Let correlated columns speak for each other, unless rules or a price of the user's say what enters."""
+    if walker.structure is None and walker.prior.penalty is None and state.at_once:
+        order = order_units(walker.rewards(), marks)
+        walker.neighbours = neighbours_among(state.unit_correlations(), walker.allowed, order)
 
 
 def _walk_outcome(

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._neighbours import Neighbours
 from rlselect.subset.revs._prior_draw import draw_prior
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
@@ -70,6 +71,8 @@ class Walker:
     order: NDArray[np.intp] | None = None
     # which subsets may be visited, where not all may
     structure: Structure | None = None
+    # what makes some subsets of a size more likely than others, beforehand
+    neighbours: Neighbours | None = None
     trajectory: Trajectory = field(init=False)
     tally: Tally = field(init=False)
     stopped: str | None = None
@@ -97,6 +100,8 @@ class Walker:
         values = np.array(self.state.moves(), copy=True)
         k, mask = self._free, self.state.mask
         values += np.where(mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
+        if self.neighbours is not None:
+            values += self.neighbours.changes(mask)
         if self._product.any():
             values += self._product_changes()
         values[self._barred] = -np.inf
@@ -165,6 +170,8 @@ class Walker:
     def posterior(self) -> float:
         """Log posterior of the subset, up to a constant of the data."""
         prior = sum(self.prior.add(i) for i in range(self._free))
+        if self.neighbours is not None:
+            prior += self.neighbours.log_prior(self.state.mask)
         if self._product.any():
             inside = self.state.mask & self._product
             units = np.count_nonzero(self.state.mask & ~self._product)

@@ -64,6 +64,8 @@ class Weighed:
             state, prior = cast(GlmSubset, self.walker.state), self.walker.prior
             evidence = state.evidence_of(mask, self.slabs)
             price = sum(map(prior.add, range(int(np.count_nonzero(mask & self.walker.allowed)))))
+            if self.walker.neighbours is not None:
+                price += self.walker.neighbours.log_prior(mask)
             self.posterior[key] = average_evidence(evidence, self.slabs) + price
             # nothing to read a prior off: one that large effects are likely under, if there are any
             best = float(self.slabs[int(np.argmax(evidence[:, 0]))])

@@ -208,6 +208,12 @@ class GlmSubset:
         largest = np.abs(self._correlations(columns)).max(axis=0)
         return np.where(self.units.is_block, 0.0, self.units.spread(largest))
 
+    def unit_correlations(self) -> Floats:
+        """Correlations of the single columns, units by units; 0 of larger units."""
+        columns = [int(members[0]) for members in self.units.columns]
+        between = self._correlations(columns)[:, columns]
+        return np.where(self.units.is_block | self.units.is_block[:, None], 0.0, between)
+
     def _designs(self) -> list[Floats | None] | None:
         """Columns of the subset, kept for the steps of one fit; None when they are too many for that."""
         if 8 * self._rows.n_rows * (len(self._subset) + 1) > _DESIGN_BYTES:

@@ -66,8 +66,8 @@ class PredictorChoice:
         Held-out mean squared error (share of the variance of the response that is not explained) or log
         loss of each predictor on the set they were compared on.
     t : float
-        Paired t of the squared errors of rows, or of their lengths if that is larger: positive where the
-        kernel lost less; NaN when nothing was compared.
+        Paired t of the squared errors of rows, or (but for classes) of their lengths if that is larger:
+        positive where the kernel lost less; NaN when nothing was compared.
     """
 
     name: str
@@ -360,7 +360,8 @@ class Stages:
         if not mask.any():
             return PredictorChoice("linear"), more, surprised
         plain = linear.predictor.row_losses(linear.columns(linear.mode))
-        return _compared(self.machine(X, mask).row_losses(mask), plain), more, surprised
+        bent = self.machine(X, mask).row_losses(mask)
+        return _compared(bent, plain, classes=self.inputs.target.classifies), more, surprised
 
     def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
         """What least squares on some columns leaves of the response."""
@@ -390,7 +391,7 @@ class Stages:
         predictor.tune(mask)
         same = MaskedLinear(predictor.X, self.inputs.target).row_losses(mask)
         own = linear.predictor.row_losses(linear.columns(linear.mode))
-        return _compared(predictor.row_losses(mask), same, own)
+        return _compared(predictor.row_losses(mask), same, own, classes=self.inputs.target.classifies)
 
     def nothing(self, make: Any) -> FoundPolicy:
         """The answer when there is nothing to choose from or to explain."""
@@ -523,15 +524,16 @@ def _agreeing(theta: Array, mode: NDArray[np.bool_]) -> Array:
     return np.where(mode, np.maximum(theta, SURE_IN), np.minimum(theta, SURE_OUT))
 
 
-def _compared(bent: Array, *plain: Array) -> PredictorChoice:
+def _compared(bent: Array, *plain: Array, classes: bool) -> PredictorChoice:
     """A kernel's squared errors of rows against those of one or more lines, each of which it has to beat.
 
-    The lengths of errors are asked as well as their squares, of which a few far rows may hold most.
+    The lengths of errors are asked as well as their squares, of which a few far rows may hold most; but for
+    classes, whose rows are never far.
     """
     seen = np.isfinite(bent)
     squares = [(line[seen], bent[seen]) for line in plain]
-    lengths = [(np.sqrt(line), np.sqrt(own)) for line, own in squares]
-    t = max(min(_paired_t(line - own) for line, own in kind) for kind in (squares, lengths))
+    kinds = [squares] if classes else [squares, [(np.sqrt(line), np.sqrt(own)) for line, own in squares]]
+    t = max(min(_paired_t(line - own) for line, own in kind) for kind in kinds)
     best = min(float(line[seen].mean()) for line in plain)
     return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
 

@@ -1,7 +1,7 @@
 """How often ActorCriticPredictor selects nothing from pure noise.
 
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-    python benchmarks/acp_noise.py --seeds 961000 961014 --rows 200 --seconds 900 \\
+    python benchmarks/acp_noise.py --seeds 1020000 1020014 --rows 200 --seconds 900 \\
         --out benchmarks/results/acp_noise
 
 Each call goes on where the last one stopped: the fits are kept in the file .jsonl, the table in .md.

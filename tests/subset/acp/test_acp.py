@@ -65,3 +65,13 @@ def test_classes(kind):
     assert set(fitted.predict(X)) == set(labels)
     np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
     assert fitted.score(X, labels) > 0.85
+
+
+def test_a_kernel_whose_trial_useless_columns_spoil_has_a_second_one():
+    rng = np.random.default_rng([1023001, 1])
+    X = np.column_stack([rng.standard_normal((200, 2)), rng.standard_normal((200, 18))])
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    y += y.std() / 3 * rng.standard_normal(200)
+    fitted = ActorCriticPredictor(random_state=1023001).fit(X, y)
+    assert fitted.predictor_.name == "kernel"
+    np.testing.assert_array_equal(np.flatnonzero(fitted.support_), [0, 1])

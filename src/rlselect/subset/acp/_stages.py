@@ -66,7 +66,8 @@ class PredictorChoice:
         Held-out mean squared error (share of the variance of the response that is not explained) or log
         loss of each predictor on the set they were compared on.
     t : float
-        Paired t of the losses, positive where the kernel lost less; NaN when nothing was compared.
+        Paired t of the squared errors of rows, or (but for classes) of their lengths if that is larger:
+        positive where the kernel lost less; NaN when nothing was compared.
     """
 
     name: str
@@ -261,23 +262,37 @@ class Stages:
                 return self.finish(linear, kept, bent, stopped)
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
-        X = self.inputs.X[:, columns]
+        X, some = self.inputs.X[:, columns], np.isin(candidates, found)
         predictor = MaskedKernel(X, self.inputs.target)
-        known = self.introduce(predictor, X, units, np.isin(candidates, found))
+        known = self.introduce(
+            predictor, units, some, best_pairs(X, self.residual(X, some[units.unit_of]), _PAIRS)
+        )
         kernel = self.actor(predictor, candidates, units, known, alert=not len(triples))
-        stopped = kernel.run(_TRIAL)
-        choice = self.compare(kernel, linear)
-        # nothing but noise is not worth a long search
-        hopeful = self.is_anything(kernel, kernel.mode)
+        stopped, choice, hopeful = self.trial(kernel, linear)
+        if stopped is None and not (hopeful and choice.t >= _DOUBT):
+            # useless ones may have drowned a variable that would show beside those found alone
+            known = self.introduce(
+                predictor, units, some, np.repeat(np.arange(len(columns))[:, None], 2, axis=1)
+            )
+            if known[~some].any() and self.compare(predictor, known[units.unit_of], linear).t >= _BETTER:
+                kernel = self.actor(predictor, candidates, units, known, alert=False)
+                stopped, choice, hopeful = self.trial(kernel, linear)
         if hopeful and choice.t >= _DOUBT and stopped is None:
             # only a set that has paid its price can be compared: a cheap one is chosen to look good
             stopped = kernel.run() or "max iterations"
-            choice = self.compare(kernel, linear)
+            choice = self.compare(predictor, kernel.columns(kernel.mode), linear)
         if not (hopeful and self.believes(choice, kept[linear.mode], surprised)):
             final = reason if stopped in (None, *_ENDED) else str(stopped)
             return self.finish(linear, kept, choice, final)
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
+
+    def trial(self, kernel: Actor, linear: Actor) -> tuple[str | None, PredictorChoice, bool]:
+        """A few batches of a kernel's actor: why it stopped, how it compares, and whether it is no noise."""
+        stopped = kernel.run(_TRIAL)
+        choice = self.compare(kernel.predictor, kernel.columns(kernel.mode), linear)
+        # nothing but noise is not worth a long search
+        return stopped, choice, self.is_anything(kernel, kernel.mode)
 
     def believes(self, choice: PredictorChoice, found: NDArray[np.intp], surprised: bool | None) -> bool:
         """Whether a kernel leads by enough: by less where products with the linear residual surprise.
@@ -345,7 +360,8 @@ class Stages:
         if not mask.any():
             return PredictorChoice("linear"), more, surprised
         plain = linear.predictor.row_losses(linear.columns(linear.mode))
-        return _compared(self.machine(X, mask).row_losses(mask), plain), more, surprised
+        bent = self.machine(X, mask).row_losses(mask)
+        return _compared(bent, plain, classes=self.inputs.target.classifies), more, surprised
 
     def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
         """What least squares on some columns leaves of the response."""
@@ -354,31 +370,28 @@ class Stages:
         return np.asarray(target.Y - fitted.decision(X[:, mask]))  # type: ignore[union-attr]
 
     def introduce(
-        self, predictor: MaskedPredictor, X: Array, units: Units, known: NDArray[np.bool_]
+        self, predictor: MaskedPredictor, units: Units, known: NDArray[np.bool_], pairs: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
-        """Units that were found, and partners that are worth something together with them."""
+        """Units that were found, and pairs of columns that are worth something together with them."""
         mask = known[units.unit_of]
         predictor.redraw(self.rng)
         predictor.tune(mask)
         n, responses = predictor.n_rows, max(self.inputs.target.n_classes - 1, 1)
         price = float(least_prices(n, len(self.inputs.allowed), responses, 1)[0]) / n
-        pairs = best_pairs(X, self.residual(X, mask), _PAIRS)
         joined = meet_partners(predictor, mask, pairs, price)
-        self.effort.fits += _PAIRS
+        self.effort.fits += len(pairs)
         return known | np.isin(np.arange(len(known)), units.unit_of[joined])
 
-    def compare(self, kernel: Actor, linear: Actor) -> PredictorChoice:
-        """Paired t of leave-one-out losses: the kernel against a straight line.
+    def compare(self, predictor: MaskedPredictor, mask: NDArray[np.bool_], linear: Actor) -> PredictorChoice:
+        """Paired t of leave-one-out losses: a kernel on some columns against a straight line.
 
         It has to be better on its own set, and better there than the line is on the line's set, which a set
         with useless members cannot spoil.
         """
-        mask = kernel.columns(kernel.mode)
-        kernel.predictor.tune(mask)
-        bent = kernel.predictor.row_losses(mask)
-        same = MaskedLinear(kernel.predictor.X, self.inputs.target).row_losses(mask)
+        predictor.tune(mask)
+        same = MaskedLinear(predictor.X, self.inputs.target).row_losses(mask)
         own = linear.predictor.row_losses(linear.columns(linear.mode))
-        return _compared(bent, same, own)
+        return _compared(predictor.row_losses(mask), same, own, classes=self.inputs.target.classifies)
 
     def nothing(self, make: Any) -> FoundPolicy:
         """The answer when there is nothing to choose from or to explain."""
@@ -511,10 +524,16 @@ def _agreeing(theta: Array, mode: NDArray[np.bool_]) -> Array:
     return np.where(mode, np.maximum(theta, SURE_IN), np.minimum(theta, SURE_OUT))
 
 
-def _compared(bent: Array, *plain: Array) -> PredictorChoice:
-    """A kernel's losses of rows against those of one or more lines; the kernel has to beat each of them."""
+def _compared(bent: Array, *plain: Array, classes: bool) -> PredictorChoice:
+    """A kernel's squared errors of rows against those of one or more lines, each of which it has to beat.
+
+    The lengths of errors are asked as well as their squares, of which a few far rows may hold most; but for
+    classes, whose rows are never far.
+    """
     seen = np.isfinite(bent)
-    t = min(_paired_t((line - bent)[seen]) for line in plain)
+    squares = [(line[seen], bent[seen]) for line in plain]
+    kinds = [squares] if classes else [squares, [(np.sqrt(line), np.sqrt(own)) for line, own in squares]]
+    t = max(min(_paired_t(line - own) for line, own in kind) for kind in kinds)
     best = min(float(line[seen].mean()) for line in plain)
     return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
 

@@ -2,8 +2,16 @@ r"""Trials with linear contrasts: is the default ever worse than linear or lasso
 
 python benchmarks/regimes_linear.py --replicates 6 --seed 976000 \
     --records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md
+
+python benchmarks/regimes_linear.py --replicates 40 --seed 993000 \
+    --records benchmarks/results/regimes_linear_again.jsonl --out benchmarks/results/regimes_linear_again.md \
+    --methods QLearning "linear Q" "lasso Q" dWOLS --trials "one stage, sparse, n = 200" \
+    "two stages, sparse, n = 200" "observational, one stage, sparse, n = 200" \
+    "observational, two stages, dense, n = 200"
 """
 
+import shlex
+import sys
 import time
 import warnings
 
@@ -15,11 +23,6 @@ from _linear_trials import LINEAR_TRIALS
 from _records import collect, deliver, make_parser, seeds_of
 from regimes import PlainQ
 from rlselect import QLearning
-
-COMMAND = (
-    "python benchmarks/regimes_linear.py --replicates 6 --seed 976000 "
-    "--records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md"
-)
 
 
 class DynamicWeights(PlainQ):
@@ -54,7 +57,8 @@ METHODS = {
     "lasso Q": lambda trial, seed: PlainQ(lasso, True).fit(trial),
     "dWOLS": lambda trial, seed: DynamicWeights(LinearRegression, True).fit(trial),
 }
-PEERS = ("linear Q", "lasso Q", "dWOLS")
+OWN = ("QLearning", "QLearning, linear")
+PEERS = METHODS.keys() - set(OWN)
 
 
 def one(trial, method, seed):
@@ -69,32 +73,34 @@ def one(trial, method, seed):
     return {"value": design.value(lambda table, stage: learnt.predict(table, stage)), "seconds": seconds}
 
 
-def table_of(records):
-    """Values, and the paired difference of each of ours from the best of the others, in standard errors."""
+def table_of(records, methods):
+    """Values, and the paired difference of each of ours from the best of the others, with standard errors."""
+    own = [m for m in OWN if m in methods]
+    command = shlex.join(["python", *sys.argv])
     lines = [
         f"Ten covariates, {seeds_of(records)}: share of what the best regime adds to action "
         "0, on 20000 fresh subjects (mean over trials), and the paired difference of ours from the best of "
-        "the other three by their means, with its standard error.",
+        "the others by their means, with its standard error.",
         "",
-        f"`{COMMAND}`. No rule was chosen on these seeds.",
+        f"`{command}`. No rule was chosen on these seeds.",
         "",
-        f"| trial | trials | {' | '.join(METHODS)} | default less best other | linear less best other |",
-        "|---" * (len(METHODS) + 4) + "|",
+        f"| trial | trials | {' | '.join([*methods, *(f'{m} less best other' for m in own)])} |",
+        "|---" * (len(methods) + len(own) + 2) + "|",
     ]
     for name, design in LINEAR_TRIALS.items():
         best = design.value(_best(design))
         shares = {
             m: {r["seed"]: r["value"] / best for r in records if (r["trial"], r["method"]) == (name, m)}
-            for m in METHODS
+            for m in methods
         }
         common = sorted(set.intersection(*(set(mine) for mine in shares.values())))
         if not common:
             continue
         values = {m: np.array([mine[s] for s in common]) for m, mine in shares.items()}
         means = {m: mine.mean() for m, mine in values.items()}
-        peer = max(PEERS, key=means.__getitem__)
+        peer = max(PEERS & set(methods), key=means.__getitem__)
         cells = [f"{mean:.3f}" for mean in means.values()]
-        for m in ("QLearning", "QLearning, linear"):
+        for m in own:
             away = values[m] - values[peer]
             error = away.std(ddof=1) / np.sqrt(len(away)) if len(away) > 1 else np.nan
             cells.append(f"{away.mean():+.4f} ({error:.4f}; {peer})")
@@ -127,7 +133,7 @@ def main():
     parser.add_argument("--trials", nargs="+", default=list(LINEAR_TRIALS))
     args = parser.parse_args()
     cells = [{"trial": name, "method": method} for name in args.trials for method in args.methods]
-    deliver(table_of(collect(args, cells, one)), args.out)
+    deliver(table_of(collect(args, cells, one), args.methods), args.out)
 
 
 if __name__ == "__main__":

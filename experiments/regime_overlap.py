@@ -1,6 +1,6 @@
 """How often poor overlap is flagged, and how often a randomised trial is.
 
-python experiments/regime_overlap.py --out experiments/results/regime_overlap.md
+python experiments/regime_overlap.py --replicates 25 --seed 9000 --out experiments/results/regime_overlap.md
 """
 
 import argparse
@@ -12,7 +12,10 @@ from _regimes_common import deliver
 from rlselect import TrialData
 
 N = 200
-COMMAND = "python experiments/regime_overlap.py --out experiments/results/regime_overlap.md"
+COMMAND = (
+    "python experiments/regime_overlap.py --replicates 25 --seed 9000 "
+    "--out experiments/results/regime_overlap.md"
+)
 
 
 def logistic(slope):

@@ -98,6 +98,26 @@ def test_probabilities_with_many_subjects_are_near_the_truth(tmp_path):
     np.testing.assert_allclose(again.q_values(grid, 2), learner.q_values(grid, 2))
 
 
+@pytest.mark.parametrize("kind", ["binary", "number"])
+def test_values_of_rare_events_are_within_what_rewards_can_be(kind):
+    """Doubly robust scores of seven events may be below 0 on the mean, and their intervals reach below."""
+    rng = np.random.default_rng(3)
+    table = {"x": rng.normal(size=120), "arm": rng.integers(0, 2, 120), "y": np.zeros(120)}
+    # all events are of those who were not treated as the regime says
+    others = np.flatnonzero(table["arm"] == (table["x"] > 0))
+    table["y"][rng.choice(others, 7, replace=False)] = 1.0
+    stage = {"history": ["x"], "action": "arm", "reward": "y", "propensity": {0: 0.5, 1: 0.5}}
+    trial = TrialData.from_wide(table, [stage], reward_type=kind)
+    value = regime_value(trial, lambda h, t: (h["x"] <= 0).astype(int), model="linear", random_state=0)
+    if kind == "binary":
+        assert value.interval[0] == 0.0
+        assert 0.0 <= value.value < value.interval[1] <= 1.0
+        assert trial.limits(0.5) == (0.0, 1.0)
+    else:
+        assert value.interval[0] < 0.0
+        assert value.value == pytest.approx(value.scores.mean())
+
+
 def test_counts_are_positive_and_numbers_are_as_they_were():
     columns, stages = binary_trial(250, counts=True)
     plain = TrialData.from_wide(columns, stages)

@@ -54,6 +54,26 @@ def test_the_report_says_what_the_attributes_say(learner, trial):
     assert json.loads(to_json(report))["facts"]["Subjects"] == 120
 
 
+def test_a_column_that_decides_is_said_to_stand_for_one_much_like_it():
+    rng = np.random.default_rng(2)
+    table = {"age": rng.normal(size=120), "dose": rng.normal(size=120), "arm": rng.integers(0, 2, 120)}
+    table["years, about"] = -table["age"] + 0.3 * rng.normal(size=120)
+    table["city"] = rng.choice(["a", "b", "c"], 120)
+    table["y"] = table["dose"] + 2.0 * table["arm"] * table["age"] + 0.5 * rng.normal(size=120)
+    histories = ["age", "dose", "city"], ["age", "years, about", "dose", "city"]
+    notes = []
+    for history in histories:
+        stage = {"history": history, "action": "arm", "reward": "y", "propensity": {0: 0.5, 1: 0.5}}
+        fitted = QLearning(model="linear", random_state=0).fit(TrialData.from_wide(table, [stage]))
+        assert "age" in fitted.tailoring_[0]
+        assert "years, about" not in fitted.tailoring_[0]
+        notes.append([note for note in fitted.summary().dict["notes"] if "stand for" in note])
+    size = abs(np.corrcoef(table["age"], table["years, about"])[0, 1])
+    assert notes[0] == []
+    assert len(notes[1]) == 1
+    assert f"At stage 1 age may stand for 'years, about' ({size:.2f}):" in notes[1][0]
+
+
 def test_the_report_opens_with_what_the_regime_is_worth(learner):
     answer = learner.summary().dict["answer"]
     low, high = learner.value_.less(learner.observed_).interval

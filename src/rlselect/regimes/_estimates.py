@@ -10,6 +10,9 @@ from rlselect.regimes._sample import Sample
 
 __all__ = ["RegimeComparison", "RegimeValue", "from_scores"]
 
+# limits of rewards that may be any number
+_EVERYTHING = (-math.inf, math.inf)
+
 
 @dataclass(frozen=True)
 class RegimeValue:
@@ -23,8 +26,9 @@ class RegimeValue:
         Of the interval.
     method : {"dr", "ipw", "plug-in", "observed"}
     scores : (n,) array
-        One per subject, or per cluster of subjects, weights included; their mean is ``value`` and their
-        spread gives ``standard_error``. Where they were averaged over several splits into folds, the standard
+        One per subject, or per cluster of subjects, weights included; their mean is ``value``, cut off with
+        the interval at what rewards of 0 or 1 and counts can be, and their spread gives ``standard_error``.
+        Where they were averaged over several splits into folds, the standard
         error is that of a single split.
     split_scores : (k, n) array or None
         The same of each split.
@@ -77,6 +81,7 @@ def from_scores(
     level: float,
     sample: Sample | None = None,
     apart: np.ndarray | None = None,
+    limits: tuple[float, float] = _EVERYTHING,
 ) -> RegimeValue:
     """Mean, standard error and interval of influence-function scores: (n,), or (splits, n).
 
@@ -88,23 +93,31 @@ def from_scores(
     stays that of one: what an average varies less between splits is left for the regime that all subjects
     teach, which is worth more or less than those of the folds. To its square is added what the chance of
     learning does, see `_evaluation`: half the mean square of how far regimes from two halves of the subjects
-    are ``apart``, (splits, divisions, stages, n).
+    are ``apart``, (splits, divisions, stages, n). No value is beyond its ``limits``: doubly robust scores of
+    few events may be on the mean.
     """
     splits = np.atleast_2d(scores if sample is None else sample.units(scores))
     learning = 0.0
     if apart is not None:
         units = apart if sample is None else sample.influences(apart)
         learning = float(0.5 * np.square(units).mean(axis=-1).sum(axis=-1).mean() / splits.shape[1])
-    return _summed_up(splits, method, level, learning)
+    return _summed_up(splits, method, level, learning, limits)
 
 
-def _summed_up(splits: np.ndarray, method: str, level: float, learning: float) -> RegimeValue:
+def _summed_up(
+    splits: np.ndarray,
+    method: str,
+    level: float,
+    learning: float,
+    limits: tuple[float, float] = _EVERYTHING,
+) -> RegimeValue:
     """The value of independent units with scores (splits, n)."""
     mean, n = splits.mean(axis=0), splits.shape[1]
     value = float(mean.mean())
     error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n + learning))
     reach = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean))) * error
-    interval = (value - reach, value + reach)
+    value, *ends = (float(np.clip(v, *limits)) for v in (value, value - reach, value + reach))
+    interval = (ends[0], ends[1])
     return RegimeValue(value, error, interval, level, method, mean, splits, learning)
 
 

@@ -75,7 +75,8 @@ def in_all(evaluation: Evaluation, found: np.ndarray, method: Method, level: flo
     apart = None
     if found.shape[1] > 1:
         apart = found[:, 1:].reshape(len(found), -1, evaluation.trial.n_stages, found.shape[-1])
-    return from_scores(found[:, 0], method, level, evaluation.trial.sample, apart)
+    trial = evaluation.trial
+    return from_scores(found[:, 0], method, level, trial.sample, apart, trial.limits(evaluation.discount))
 
 
 def decisions_of_halves(
@@ -121,7 +122,7 @@ def _inverse_probability(evaluation: Evaluation, decisions: Sequence[Decide], le
             "no subject followed the regime at every stage, so inverse-probability weights are all zero; use "
             "method='dr'"
         )
-    return _weighted_mean(weight, total, "ipw", level, trial)
+    return _weighted_mean(weight, total, "ipw", level, trial, trial.limits(evaluation.discount))
 
 
 def observed_value(trial: TrialData, discount: float, level: float) -> RegimeValue:
@@ -130,15 +131,21 @@ def observed_value(trial: TrialData, discount: float, level: float) -> RegimeVal
     for number, stage in enumerate(trial.stages, start=1):
         mine = ~trial.lost(number) / trial.remaining_probabilities(number)
         kept *= np.where(stage.present, mine, 1.0)
-    return _weighted_mean(kept, trial.returns(discount), "observed", level, trial)
+    returns = trial.returns(discount)
+    return _weighted_mean(kept, returns, "observed", level, trial, trial.limits(discount))
 
 
 def _weighted_mean(
-    weight: np.ndarray, total: np.ndarray, method: str, level: float, trial: TrialData
+    weight: np.ndarray,
+    total: np.ndarray,
+    method: str,
+    level: float,
+    trial: TrialData,
+    limits: tuple[float, float],
 ) -> RegimeValue:
     """Mean of returns (n,) by weights that stand for others, beside those of the sample."""
     own = trial.sample.weights
-    if not np.ptp(weight):
-        return from_scores(total, method, level, trial.sample)
-    value = (weight * own) @ total / (weight * own).sum()
-    return from_scores(value + weight / (weight * own).mean() * (total - value), method, level, trial.sample)
+    if np.ptp(weight):
+        value = (weight * own) @ total / (weight * own).sum()
+        total = value + weight / (weight * own).mean() * (total - value)
+    return from_scores(total, method, level, trial.sample, limits=limits)

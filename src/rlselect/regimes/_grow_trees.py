@@ -64,7 +64,10 @@ def grow_policy_tree(
     stages = reversed(range(evaluation.trial.n_stages))
     trees = [growth.add_stage(t, columns[t], decide) for t in stages]
     apart = growth.apart[None] if growth.halves else None
-    value = from_scores(evaluation.sign * growth.judged(), "dr", level, evaluation.trial.sample, apart)
+    trial = evaluation.trial
+    # what costs leave of rewards may be less than these can be
+    limits = trial.limits(evaluation.discount) if costs is None else (-np.inf, np.inf)
+    value = from_scores(evaluation.sign * growth.judged(), "dr", level, trial.sample, apart, limits)
     return PolicyTree(trees[::-1], value)
 
 

@@ -48,6 +48,7 @@ from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._tree_display import PolicyTreeDisplay
 from rlselect.regimes._trial import TrialData
+from rlselect.regimes._trial_notes import stand_ins
 from rlselect.report import Marks, Summary
 
 __all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial"]
@@ -174,7 +175,8 @@ class BackwardLearner(Estimator):
             some = f"time budget, {trial.n_subjects} of {n_given} subjects"
             self.stop_reason_ = [f"{some}; {mine}" for mine in self.stop_reason_]
         self.observed_ = observed_value(trial, self.discount, self.level)
-        self._notes, self._n_subjects = trial.notes(), trial.n_subjects
+        self._notes = [*trial.notes(), *stand_ins(trial.stages, self.tailoring_)]
+        self._n_subjects = trial.n_subjects
         progress.part()
 
     def _check_size(self, trial: TrialData) -> None:

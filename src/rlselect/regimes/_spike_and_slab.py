@@ -98,7 +98,7 @@ def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
 
 
 def _strength(data: ColumnMoments) -> np.ndarray:
-    """How much of the responses each column by itself explains (d,), in all data sets together, to the most."""
+    """What each column by itself explains of the responses of all data sets, as a share of the most (d,)."""
     tiny = np.finfo(float).tiny
     size = np.einsum("mjj->j", data.gram)
     explained = np.square(data.cross).sum(axis=0) / np.maximum(size, tiny)

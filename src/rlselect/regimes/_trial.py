@@ -368,6 +368,13 @@ class TrialData:
         found.reward_type = self.reward_type
         return found
 
+    def limits(self, discount: float) -> tuple[float, float]:
+        """What the discounted rewards of a subject can add up to, by their type."""
+        if self.reward_type == "binary":
+            # a stage without any reward only leads to the next
+            return 0.0, float(sum(discount**t * stage.reward.max() for t, stage in enumerate(self.stages)))
+        return (0.0 if self.reward_type == "count" else -np.inf), np.inf
+
     def notes(self) -> list[str]:
         """What has to be known of the trial to read what is learnt from it, as sentences."""
         return describe_trial(self)

@@ -7,8 +7,12 @@ import numpy as np
 
 from rlselect.regimes._sample import Sample
 from rlselect.regimes._stages import StageData
+from rlselect.report import name_some, spell
 
-__all__ = ["Described", "describe_trial"]
+__all__ = ["Described", "describe_trial", "stand_ins"]
+
+# correlation from which a few hundred subjects hardly tell which of two columns decides
+_ALIKE = 0.9
 
 
 class Described(Protocol):
@@ -65,4 +69,31 @@ def _gaps(stages: Sequence[StageData]) -> list[str]:
             if column.kind == "gap":
                 how = f"have the mean of the others and are marked by {column.name!r}"
             found.append(f"Missing values of {name!r} ({count} of {len(values)} subjects) {how}.")
+    return found
+
+
+def stand_ins(stages: Sequence[StageData], tailoring: Sequence[Sequence[str]]) -> list[str]:
+    """One sentence for each column that decides at a stage and may stand for others that are much like it."""
+    found = []
+    for number, (stage, deciding) in enumerate(zip(stages, tailoring, strict=True), start=1):
+        # places of many labels are no numbers, and what does not vary is like nothing
+        numbers = np.array([len(column.labels) <= 2 for column in stage.columns], dtype=bool)
+        spread = stage.history[stage.present].std(axis=0) if len(stage.columns) else np.empty(0)
+        usable = np.flatnonzero(numbers & (spread > 0.0))
+        names = [stage.columns[j].name for j in usable]
+        if len(usable) < 2 or not deciding:
+            continue
+        alike = np.abs(np.corrcoef(stage.history[stage.present][:, usable], rowvar=False))
+        for one in deciding:
+            near = alike[names.index(one)] if one in names else np.zeros(len(names))
+            others = [
+                f"{spell(names[k])} ({near[k]:.2f})"
+                for k in np.argsort(-near, kind="stable")
+                if near[k] >= _ALIKE and names[k] not in deciding
+            ]
+            if others:
+                found.append(
+                    f"At stage {number} {spell(one)} may stand for {name_some(others)}: in brackets the size "
+                    "of their correlation, at which the subjects hardly tell which of them decides."
+                )
     return found

@@ -103,6 +103,13 @@ def test_labels_may_be_text_or_a_column_and_their_order_is_of_no_matter(tmp_path
     np.testing.assert_allclose(model.predict(frame), plain.predict(X))
 
 
+def test_clusters_of_one_row_each_tell_nothing():
+    X, y = np.random.default_rng(0).normal(size=(2, 40, 3))
+    apart = REVS(random_state=0).fit(X, y[:, 0] + X[:, 0], groups=np.arange(40))
+    assert apart.dependence_["effective_rows"] == pytest.approx(40)
+    assert "Each of 40 rows is a cluster of its own" in str(apart.summary())
+
+
 @pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
 def test_outcomes_that_clusters_share_select_nothing(family):
     rng = np.random.default_rng(4)
@@ -189,6 +196,7 @@ def test_errors_of_other_families_are_those_of_sums_over_clusters(family):
     np.testing.assert_allclose(fit.errors, np.maximum(robust[1:], plain.errors), rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::rlselect.subset.AutocorrelationWarning")
 @pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
 def test_errors_of_outcomes_are_those_of_clusters_left_out(family):
     X, y = clustered(family=family)

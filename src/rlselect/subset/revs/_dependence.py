@@ -110,6 +110,8 @@ def describe(
 def say_dependence(given: dict[str, float], n_rows: int, time_ordered: bool) -> str:
     """The sentence of a summary."""
     count, alike, rows = int(given["clusters"]), given["correlation"], given["effective_rows"]
+    if count == n_rows:
+        return f"Each of {n_rows:,} rows is a cluster of its own: nothing can be told of what rows share."
     whose = f"{count:,} clusters of {n_rows:,} rows" if count else f"{n_rows:,} rows in order"
     if time_ordered:
         return (

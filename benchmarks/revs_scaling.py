@@ -257,6 +257,8 @@ def draw(fits, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS), help="n for p=100")
+    parser.add_argument("--sources", nargs="*", default=["memory map", "parquet"], help="of these rows")
+    parser.add_argument("--signals", nargs="*", default=["strong", "weak"], help="of these rows")
     parser.add_argument(
         "--columns", type=int, nargs="*", default=list(COLUMNS), help="p for n=50,000, Parquet"
     )
@@ -268,7 +270,7 @@ def main():
     parser.add_argument("--scratch", type=Path, help="folder for the data; the system's by default")
     parser.add_argument("--out", type=Path, help="write PATH.csv and PATH.md, e.g. results/revs_scaling")
     args = parser.parse_args()
-    cells = [(k, s, n, 100) for s in ("strong", "weak") for k in ("memory map", "parquet") for n in args.rows]
+    cells = [(k, s, n, 100) for s in args.signals for k in args.sources for n in args.rows]
     cells += [("parquet", "strong", 50_000, p) for p in args.columns]
     names = [f"dask, {w} worker{'s' if w > 1 else ''}" for w in args.workers]
     cells += [(name, *cell) for cell in _workers.CELLS for name in names]

@@ -155,7 +155,8 @@ def main():
     if given.out is not None:
         command = " ".join(["python", "benchmarks/acp_third_order.py", *sys.argv[1:]])
         first, last = given.seeds[0], given.seeds[1] - 1
-        text = f"# Third order\n\nSeeds {first} to {last}; half of the noise fits are of classes. "
+        text = "# ACP: terms of third order, and what must stay beside them\n\n"
+        text += f"Seeds {first} to {last}; half of the noise fits are of classes. "
         text += "Friedman's x4 of 2 and 3 and x1 of 2 hardly move the response and do not count as true.\n\n"
         pages = "\n\n".join([f"`{command}`", *tables])
         given.out.write_text(f"{text}{pages}\n", encoding="utf-8")

@@ -35,8 +35,8 @@ _FOR_SCREENING, _TIMED = 0.25, 100
 # cells of a table that a second of a budget has room for, on the machine of the benchmarks, and rows that are
 # taken in any case; of a budget, for the regressions of the paper
 _CELLS_A_SECOND, _MANY_ROWS, _FOR_PAPER = 750_000.0, 2000, 0.4
-# of a time budget, where networks learn as well, and of what then is left
-_FOR_BINS, _FOR_LINES = 0.25, 0.1
+# of a time budget, where networks learn as well
+_FOR_BINS = 0.3
 # seconds per row and feature that networks take at least, to learn a little and to be judged at all prices;
 # of more features than that few are bought
 _TO_JUDGE, _MOST_JUDGED = 6e-5, 250
@@ -253,11 +253,14 @@ def _learn_best(
         bins.reason = f"time budget, no time for networks; {bins.reason}"
     if hurried or stop():
         return problem, bins
-    # lines have few numbers to learn, and labels are enough for them
-    search, lines = replace(search, soft_labels=False), table.pose(known, "linear")
-    linear = _learn_sums(lines, "linear", search, for_lines, n_jobs, stop, _FOR_LINES)
+    tried: list[tuple[CaseRows, Learned]] = [(problem, bins)]
+    # they win least often, so that a time budget is for the others
+    if left is None:
+        # lines have few numbers to learn, and labels are enough for them
+        search, lines = replace(search, soft_labels=False), table.pose(known, "linear")
+        tried.append((lines, _learn_sums(lines, "linear", search, for_lines, n_jobs, stop, None)))
     even = problem.rules.even_costs
-    sums = max([(problem, bins), (lines, linear)], key=lambda pair: pair[1].worth(even))
+    sums = max(tried, key=lambda pair: pair[1].worth(even))
     if stop():
         return sums
     rows = table.pose_for_networks(known)
@@ -265,8 +268,8 @@ def _learn_best(
     scale = float(np.ptp(problem.rules.losses)) or 1.0
     worths = sums[1].worth(even) / scale, networks[1].worth(even) / scale
     first = sums if sums_win(*worths, table.rules.n_units, float(problem.weights.sum())) else networks
-    tried = (networks[1], bins, linear)
-    others = [f"with {one.scoring} {-one.worth(even):.4g}" for one in tried if one is not first[1]]
+    rest = [one for _, one in [networks, *tried] if one is not first[1]]
+    others = [f"with {one.scoring} {-one.worth(even):.4g}" for one in rest]
     first[1].words += f" (on rows left out a case costs {-first[1].worth(even):.4g}; {', '.join(others)})"
     return first
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -51,7 +50,7 @@ class Neighbours:
     def log_prior(self, mask: Mask) -> float:
         """Log of what the prior of a subset is, over that of an average one of its size."""
         size, _, energy = self._inside(mask)
-        return float(logsumexp(self._parts(size, energy)))
+        return float(np.logaddexp.reduce(self._parts(size, energy)))
 
     def changes(self, mask: Mask) -> Floats:
         """Change of the log prior when each unit is toggled."""

@@ -119,7 +119,7 @@ def table(args, records):
         command_line(),
         "",
         f"R squared on test rows at {', '.join(map(str, COUNTS))} features per case on average (between the "
-        "prices of a frontier; where even the highest buys more than that, there: bins, linear and friedman), "
+        "prices of a frontier; where even the highest buys more, there: bins, linear and friedman), "
         f"means of {args.replicates} splits from seed {args.seed}; 300 rows to learn "
         "from (diabetes), 600 (communities_crime, 100 columns) and 500. switch: one column says which of two "
         "others counts; linear: 6 of 20 columns; friedman: Friedman's first, 5 of 10. Own price: R squared "

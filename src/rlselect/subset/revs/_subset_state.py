@@ -63,3 +63,10 @@ class TunableState(SubsetState, Protocol):
     def slabs(self) -> Floats: ...
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats: ...
     def set_prior(self, slab: float, shape: Shape) -> None: ...
+
+
+def toggled(mask: NDArray[np.bool_], unit: int) -> NDArray[np.bool_]:
+    """The subset with a unit more, or less."""
+    other = mask.copy()
+    other[unit] = not other[unit]
+    return other

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from rlselect.learn import key_mask, subset_key
+from rlselect.subset.revs._subset_state import toggled
 from rlselect.subset.revs._visited import Visited, merge_visits
 from rlselect.subset.revs._walk import Walker
 
@@ -58,7 +59,7 @@ class Surroundings:
         there = here + walker.rewards()
         assert walker.order is not None
         for unit in walker.order[there[walker.order] > max(self.fitted.values()) - self.plan.reach]:
-            other = subset_key(_toggled(mask, int(unit)))
+            other = subset_key(toggled(mask, int(unit)))
             if other not in self.fitted:
                 # a subset may have a price from several sides: one that is looked at in vain costs little
                 self.priced[other] = max(self.priced.get(other, -np.inf), float(there[unit]))
@@ -82,7 +83,7 @@ class Surroundings:
         heavy = [key for key, here in self.fitted.items() if here > floor and key not in done]
         done.update(heavy)
         masks = [self._mask(key) for key in heavy]
-        return [_toggled(mask, int(u)) for mask in masks for u in np.flatnonzero(mask & self.walker.allowed)]
+        return [toggled(mask, int(u)) for mask in masks for u in np.flatnonzero(mask & self.walker.allowed)]
 
     @property
     def _total(self) -> float:
@@ -146,9 +147,3 @@ def look_around(walker: Walker, plan: AroundPlan | None = None) -> Surroundings:
             following = around.heaviest()
             ahead = around.swapped(done) if following is None else [following]
     return around
-
-
-def _toggled(mask: NDArray[np.bool_], unit: int) -> NDArray[np.bool_]:
-    other = mask.copy()
-    other[unit] = not other[unit]
-    return other

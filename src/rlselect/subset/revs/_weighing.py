@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from rlselect.learn import key_mask, subset_key
+from rlselect.subset.revs._subset_state import toggled
 from rlselect.subset.revs._visited import Visited, merge_visits
 from rlselect.subset.revs._walk import Walker
 from rlselect.subset.revs.evidence import SHAPES, GlmSubset
@@ -81,14 +82,14 @@ class Weighed:
         state.reset(mask)
         self.rewards[key] = rewards = walker.rewards()
         for unit in np.flatnonzero(mask & walker.allowed):
-            self.weigh(_toggled(mask, int(unit)))
+            self.weigh(toggled(mask, int(unit)))
         adds = np.where(mask, -np.inf, rewards)[walker.order]
         best = np.argsort(-adds, kind="stable")[: self.plan.most]
         floor = max(self.posterior.values()) - self.weigh(mask) - self.plan.within
         # one step makes little of a unit: the first one is weighed whatever it says
         some = [i for i in best if np.isfinite(adds[i]) and (adds[i] > floor or i == best[0])]
         assert walker.order is not None
-        larger = [_toggled(mask, int(walker.order[i])) for i in some]
+        larger = [toggled(mask, int(walker.order[i])) for i in some]
         for other in larger:
             self.weigh(other)
         return larger
@@ -161,9 +162,3 @@ def weigh_few(walker: Walker, plan: WeighPlan | None = None) -> Weighed:
 def _stopped(walker: Walker) -> bool:
     walker.stopped = walker.stopped or walker.tick()
     return walker.stopped is not None
-
-
-def _toggled(mask: NDArray[np.bool_], unit: int) -> NDArray[np.bool_]:
-    other = mask.copy()
-    other[unit] = not other[unit]
-    return other

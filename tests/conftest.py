@@ -1,5 +1,6 @@
 """What tests of several rooms share."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +10,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import figures
 from chromium import Browser, find_chromium
+
+
+def pytest_configure():
+    """Let Ctrl-C reach the tests that send it: a shell has its programs in the background ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Watch:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from rlselect import ActorCriticPredictor
 from rlselect._clock import Clock
 from rlselect.data._units import Units
 from rlselect.simulate import make_acp
@@ -117,3 +118,22 @@ def test_many_rows_wide_units_and_a_stopped_clock_leave_the_subset_as_it_is():
     rows = np.tile(np.arange(60), 200)
     long = MaskedLogistic(X[rows], make_target(codes[rows], True))
     assert settle(long, Units(np.arange(14)), start, 14).tolist() == start[0].tolist()
+
+
+def test_rare_classes_tell_as_little_as_few_rows():
+    balanced = make_target(np.repeat([0, 1], 60), classifies=True)
+    rare = make_target(np.repeat([0, 1], [117, 3]), classifies=True)
+    three = make_target(np.repeat([0, 1, 2], 20), classifies=True)
+    assert balanced.telling_rows == pytest.approx(120.0)
+    assert rare.telling_rows == pytest.approx(4 * 117 * 3 / 120)
+    assert three.telling_rows == pytest.approx(60.0)
+
+
+def test_three_rows_of_a_class_do_not_bring_every_variable_in():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((120, 8))
+    y = np.zeros(120, dtype=int)
+    y[np.argsort(-X[:, 0])[:3]] = 1
+    X[y == 1, 0] += 1.0
+    found = np.flatnonzero(ActorCriticPredictor(random_state=0).fit(X, y).support_)
+    assert found.tolist() in ([0], [])

@@ -8,7 +8,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import _runner
 from _acp import SCORES, cell
-from _tables import Column, median
+from _runner import Cell
+from _tables import Column, median, spread
 from peers import ACP, HIGHDIM, RANKINGS
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "RANKINGS",
     "RESULTS",
     "SCORES",
+    "Cell",
     "Column",
     "cell",
     "measures",
@@ -23,6 +25,7 @@ __all__ = [
     "methods",
     "parse",
     "printed_table",
+    "spread",
     "table",
 ]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from rlselect import ActorCriticPredictor
 from rlselect._clock import Clock
 from rlselect.data._units import Units
 from rlselect.simulate import make_acp
@@ -117,3 +118,20 @@ def test_many_rows_wide_units_and_a_stopped_clock_leave_the_subset_as_it_is():
     rows = np.tile(np.arange(60), 200)
     long = MaskedLogistic(X[rows], make_target(codes[rows], True))
     assert settle(long, Units(np.arange(14)), start, 14).tolist() == start[0].tolist()
+
+
+def test_rare_classes_tell_as_little_as_few_rows():
+    balanced = make_target(np.repeat([0, 1], 60), classifies=True)
+    rare = make_target(np.repeat([0, 1], [117, 3]), classifies=True)
+    three = make_target(np.repeat([0, 1, 2], 20), classifies=True)
+    assert balanced.telling_rows == pytest.approx(120.0)
+    assert rare.telling_rows == pytest.approx(4 * 117 * 3 / 120)
+    assert three.telling_rows == pytest.approx(60.0)
+
+
+def test_three_rows_of_a_class_do_not_bring_every_variable_in():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((100, 6)), np.zeros(100, dtype=int)
+    y[np.argsort(-X[:, 0] - 0.3 * rng.standard_normal(100))[:3]] = 1
+    found = ActorCriticPredictor(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(found.support_), [0])

@@ -25,6 +25,16 @@ def test_mismatch_counts_equal_the_definition(k, m):
         np.testing.assert_array_equal(row, _naive_counts(sequence, words, m))
 
 
+def test_words_do_not_reach_over_the_end_of_a_sequence():
+    alphabet = "\0a\ud800"
+    sequences = ["", "a", "a\0", "aa\ud800", "é", "\0\0a", ""]
+    features = MismatchFeatures(k=2, m=1, normalize=False, alphabet=alphabet).fit(sequences)
+    words = features.get_feature_names_out()
+    counts = features.transform(sequences).toarray()
+    np.testing.assert_array_equal(counts, [_naive_counts(sequence, words, 1) for sequence in sequences])
+    assert features.transform([]).shape == (0, 9)
+
+
 def test_mismatch_normalises_and_skips_strange_letters():
     features = MismatchFeatures(k=2, alphabet="AC").fit(["AC"])
     values = features.transform(["ACCA", "ANNC", ""]).toarray()

@@ -104,7 +104,8 @@ def additions(
 ) -> NDArray[np.bool_]:
     """A subset, and with one, two, ... units more, those with the best forecasts one after the other."""
     steps = [mode]
-    most = len(predictor.X) // (_ROWS_AHEAD * (predictor.target.n_classes - 1))
+    target = predictor.target
+    most = int(target.telling_rows) // (_ROWS_AHEAD * (target.n_classes - 1))
     for _ in range(min(_AHEAD, int((~mode[near]).sum()))):
         if clock is not None and clock.tick() is not None:
             break

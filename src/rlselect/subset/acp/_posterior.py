@@ -22,7 +22,7 @@ Masks = NDArray[np.bool_]
 
 # chains, rounds of two moves each, and the share of the rounds that count
 _CHAINS, _ROUNDS, _COUNTED = 24, 75, 0.75
-# rows that a coefficient of a drawn model has at least
+# rows (of classes of one size) that a coefficient of a drawn model has at least
 _ROWS = 5
 # numbers in the Hessians' sums over rows of all draws; more rows than those leave little open
 _CELLS = 120_000_000
@@ -93,7 +93,7 @@ def subset_posterior(
     """
     seen: dict[bytes, float] = {}
     widest = max(len(columns) for columns in units.columns) * (predictor.target.n_classes - 1)
-    most = min(units.n_units, len(predictor.X) // (_ROWS * widest))
+    most = min(units.n_units, int(predictor.target.telling_rows) // (_ROWS * widest))
     prior = [-_log_subsets(max(n_variables, most), size) for size in range(most + 1)]
 
     def log_posterior(masks: Masks) -> Array:

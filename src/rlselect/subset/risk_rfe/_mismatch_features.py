@@ -47,8 +47,9 @@ class MismatchFeatures(TransformerMixin, Estimator):
 
     Notes
     -----
-    Cost O(length x C(k, m) (l - 1)^m) per sequence and ``l^k`` columns for l letters, as a sparse matrix. Not
-    for long words: 20 letters allow k <= 4.
+    O(C(k, m) (l - 1)^m) for each word that occurs, once, and for each non-zero count of words without
+    mismatches; ``l^k`` columns for l letters, as a sparse matrix. Not for long words: 20 letters allow
+    k <= 4.
 
     References
     ----------
@@ -130,45 +131,58 @@ class MismatchFeatures(TransformerMixin, Estimator):
         sparse matrix of shape (n_sequences, n_kmers)
         """
         check_is_fitted(self)
-        sequences = _as_strings(X)
-        code = {letter: i for i, letter in enumerate(self.alphabet_)}
-        base = len(self.alphabet_)
-        powers = base ** np.arange(self.k - 1, -1, -1)
-        shifts = self._changes(base)
-        rows, columns = [], []
-        for row, sequence in enumerate(sequences):
-            digits = np.array([code.get(letter, -1) for letter in sequence], dtype=np.int64)
-            if len(digits) < self.k:
-                continue
-            words = np.lib.stride_tricks.sliding_window_view(digits, self.k)
-            words = words[(words >= 0).all(axis=1)]
-            for places, offsets in shifts:
-                # Every way to replace the letters at these places by other ones.
-                changed = (words[:, None, places] + offsets[None]) % base - words[:, None, places]
-                found = (words @ powers)[:, None] + changed @ powers[places]
-                columns.append(found.ravel())
-                rows.append(np.full(found.size, row))
-        shape = (len(sequences), self.n_features_out_)
-        if not columns:
-            return sparse.csr_matrix(shape)
-        row_index, column_index = np.concatenate(rows), np.concatenate(columns)
-        counts = sparse.csr_matrix((np.ones(len(row_index)), (row_index, column_index)), shape=shape)
+        rows, words = self._words(_as_strings(X))
+        # each word that occurs is looked around from once, however often it does
+        seen, number = np.unique(words, return_inverse=True)
+        shape = (len(rows) - 1, len(seen))
+        counts = sparse.csr_matrix((np.ones(len(words)), number, rows), shape=shape)
+        near = self._neighbours(seen)
+        ends = near.shape[1] * np.arange(len(seen) + 1)
+        neighbours = sparse.csr_matrix(
+            (np.ones(near.size), near.ravel(), ends), shape=(len(seen), self.n_features_out_)
+        )
+        counts = counts @ neighbours
         if self.normalize:
             length = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
             counts = sparse.diags(1.0 / np.where(length > 0, length, 1.0)) @ counts
-        return sparse.csr_matrix(counts)
+        found = sparse.csr_matrix(counts)
+        found.sort_indices()
+        return found
 
-    def _changes(self, base: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Places that may differ with the cyclic shifts of their letters, for exactly 0, 1, ..., m
-        mismatches.
-        """
-        changes = []
-        for count in range(self.m + 1):
-            shifts = list(product(range(1, base), repeat=count))
-            offsets = np.array(shifts, dtype=np.int64).reshape(len(shifts), count)
+    def _words(self, sequences: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Columns of the words of all sequences, one after the other, and where those of each begin."""
+        known = np.full(1 + max(map(ord, self.alphabet_)), -1)
+        known[[ord(letter) for letter in self.alphabet_]] = range(len(self.alphabet_))
+        text = np.frombuffer(
+            "\0".join([*sequences, ""]).encode("utf-32-le", "surrogatepass"), dtype=np.uint32
+        )
+        digits = np.where(text < len(known), known[np.minimum(text, len(known) - 1)], -1)
+        # what joins the texts is no letter, whatever the alphabet says: words end with their sequence
+        ends = np.cumsum([len(sequence) + 1 for sequence in sequences], dtype=np.int64)
+        digits[ends - 1] = -1
+        if len(digits) < self.k:
+            return np.zeros(len(sequences) + 1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        windows = np.lib.stride_tricks.sliding_window_view(digits, self.k)
+        begins = np.flatnonzero((windows >= 0).all(axis=1))
+        powers = len(self.alphabet_) ** np.arange(self.k - 1, -1, -1)
+        return np.searchsorted(begins, np.append(0, ends)), windows[begins] @ powers
+
+    def _neighbours(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Columns of the words that differ from each of some in at most m places, (words, neighbours)."""
+        base = len(self.alphabet_)
+        near = [words[:, None]]
+        for count in range(1, self.m + 1):
             for places in combinations(range(self.k), count):
-                changes.append((np.array(places, dtype=np.int64), offsets))
-        return changes
+                some = words[:, None]
+                for place in places:
+                    power = base ** (self.k - 1 - place)
+                    # every other letter at this place
+                    letter = words[:, None] // power % base
+                    change = ((letter + np.arange(1, base)) % base - letter) * power
+                    both = some[:, :, None] + change[:, None]
+                    some = both.reshape(len(words), both.shape[1] * both.shape[2])
+                near.append(some)
+        return np.concatenate(near, axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:
         """The k-mers.

@@ -49,6 +49,14 @@ class Target:
         """Number of classes, 0 for regression."""
         return 0 if self.codes is None else int(self.codes.max()) + 1
 
+    @property
+    def telling_rows(self) -> float:
+        """Rows that classes of one size would need to tell as much: four for each row of a very rare one."""
+        if self.codes is None:
+            return float(len(self.Y))
+        share = np.bincount(self.codes) / len(self.codes)
+        return float(len(self.codes) * (1.0 - np.square(share).sum()) / (1.0 - 1.0 / len(share)))
+
     def rows(self, rows: NDArray) -> "Target":
         """The same response of some rows."""
         return Target(self.Y[rows], None if self.codes is None else self.codes[rows], self.center, self.scale)

@@ -4,7 +4,8 @@
 `15x10` or `alike.5` have other numbers of clusters or correlations, `unequal` clusters of 1 to 28 rows.
 "told" knows of the clusters (`fit(groups=)`) or of the order (`time_ordered=True`), "not told" takes every
 row for itself, and "independent rows" is REVS on the same columns with noise of the same size that is not
-shared.
+shared. There all rows speak of a variable that is the same throughout a cluster; in "as clear" they are
+independent, too, and its effect is as many standard errors as clusters leave of it.
 """
 
 from dataclasses import dataclass
@@ -53,10 +54,11 @@ def _false(fit):
 
 
 class Responses(NamedTuple):
-    """With noise that rows share, with as much that they do not, and who shares it; None: neighbours."""
+    """With noise that rows share, with as much that they do not, with as clear effects; None: neighbours."""
 
     shared: np.ndarray
     independent: np.ndarray
+    clear: np.ndarray
     groups: np.ndarray | None
 
 
@@ -86,7 +88,9 @@ def make(family, sizes, kind, seed, alike=ALIKE):
         within, between = EFFECTS[family]
         coef[:6] = np.where(level[:6], between, within) * rng.choice([-1.0, 1.0], 6)
     shared = rng.standard_normal(len(sizes))[groups]
-    return _data(rng, X, coef, family, shared_size(family, alike), shared, groups)
+    # standard errors of a level beside rows of its cluster, over those of as many rows for themselves
+    left = np.where(level, 1.0 / np.sqrt(1.0 + np.mean(sizes) * alike / (1.0 - alike)), 1.0)
+    return _data(rng, X, coef, family, shared_size(family, alike), shared, groups, left)
 
 
 def make_series(family, kind, seed):
@@ -98,7 +102,7 @@ def make_series(family, kind, seed):
         coef[:6] = EFFECTS[family][0] * rng.choice([-1.0, 1.0], 6)
     # all of the noise of a series is shared where it is linear, as a cluster's is not
     size = 1.0 if family == "gaussian" else shared_size(family, ALIKE)
-    return _data(rng, series[:, :P], coef, family, size, series[:, P], None)
+    return _data(rng, series[:, :P], coef, family, size, series[:, P], None, np.ones(P))
 
 
 def _remembering(rng, columns):
@@ -108,14 +112,13 @@ def _remembering(rng, columns):
     return steps[100:]
 
 
-def _data(rng, X, coef, family, size, shared, groups):
+def _data(rng, X, coef, family, size, shared, groups, left):
     alone = rng.standard_normal(len(X))
     own, chance = rng.standard_normal(len(X)), rng.random(len(X))
     responses = []
     if family == "multinomial":
-        return _classes(rng, X, coef, size, groups)
-    for part in (shared, alone):
-        eta = X @ coef + size * part
+        return _classes(rng, X, coef, size, groups, left)
+    for eta in (X @ coef + size * shared, X @ coef + size * alone, X @ (coef * left)):
         if family == "gaussian":
             responses.append(eta + np.sqrt(1 - size**2) * own)
         elif family == "binomial":
@@ -135,17 +138,18 @@ def _data(rng, X, coef, family, size, shared, groups):
     return Data(X, Responses(*responses, groups), coef != 0)
 
 
-def _classes(rng, X, coef, size, groups):
+def _classes(rng, X, coef, size, groups, left):
     """Three classes; effects as long as -d, 0, d in a random direction, a level per class."""
     way = rng.standard_normal((len(coef), 3))
     way -= way.mean(axis=1, keepdims=True)
-    eta = X @ (way / np.linalg.norm(way, axis=1, keepdims=True) * np.sqrt(2.0) * coef[:, None])
+    way *= np.sqrt(2.0) * coef[:, None] / np.linalg.norm(way, axis=1, keepdims=True)
+    eta = X @ way
     noise = rng.gumbel(size=eta.shape)
     alone = rng.standard_normal(eta.shape)
     together = _remembering(rng, 3) if groups is None else rng.standard_normal((groups.max() + 1, 3))[groups]
     labels = np.array(["a", "b", "c"], dtype=object)
-    both = [labels[np.argmax(eta + size * part + noise, axis=1)] for part in (together, alone)]
-    return Data(X, Responses(*both, groups), coef != 0)
+    every = (eta + size * together, eta + size * alone, X @ (left[:, None] * way))
+    return Data(X, Responses(*(labels[np.argmax(e + noise, axis=1)] for e in every), groups), coef != 0)
 
 
 class Method:
@@ -172,6 +176,7 @@ METHODS = {
     "told": Method("told", True, "shared"),
     "not-told": Method("not told", False, "shared"),
     "independent": Method("independent rows", False, "independent"),
+    "as-clear": Method("independent rows, as clear", False, "clear"),
 }
 
 

@@ -211,20 +211,10 @@ CELLS = [
 ]
 
 
-def commands(_):
-    """How the committed table was made."""
-    return [
-        "Commands, each with `--seed 5000 --out results/revs_structure --resume`: `python revs_structure.py "
-        "--methods revs,free`; `--methods lasso-cv --cells 'pairs-50,pairs-100,signs*,one*'`; `--methods "
-        "revs,abess --cells 'noise*' --replicates 60`; `--methods abess`. Replicates are in the column "
-        '"runs", seeds follow 5000. Nothing was chosen on these seeds.'
-    ]
-
-
 def main():
     args = _runner.parser(__doc__, replicates=10).parse_args()
     title = "Rules for subsets: products beside their columns, signs, a largest size, one of each group"
-    _runner.run(args, title, CELLS, METHODS, COLUMNS, footer=commands)
+    _runner.run(args, title, CELLS, METHODS, COLUMNS)
 
 
 if __name__ == "__main__":

@@ -107,7 +107,11 @@ def test_clusters_of_one_row_each_tell_nothing():
     X, y = np.random.default_rng(0).normal(size=(2, 40, 3))
     apart = REVS(random_state=0).fit(X, y[:, 0] + X[:, 0], groups=np.arange(40))
     assert apart.dependence_["effective_rows"] == pytest.approx(40)
+    assert np.isnan(apart.dependence_["correlation"])
     assert "Each of 40 rows is a cluster of its own" in str(apart.summary())
+    together = REVS(random_state=0).fit(X, y[:, 0] + X[:, 0], groups=np.zeros(40))
+    assert np.isnan(together.dependence_["correlation"])
+    assert "All rows are one cluster" in str(together.summary())
 
 
 @pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])

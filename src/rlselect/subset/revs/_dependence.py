@@ -68,7 +68,8 @@ class Dependence:
     spread : Spread
         Variance of the levels, and their memory.
     share : float
-        Part that levels have in the variance of a row: the correlation of two rows of a cluster.
+        Part that levels have in the variance of a row: the correlation of two rows of a cluster; nan where
+        clusters do not tell.
     n_clusters : int
         Of rows that were given as such; zero for one series.
     effective : float
@@ -98,6 +99,10 @@ def describe(
     codes = rows.codes
     sizes = np.bincount(np.zeros(rows.n_rows, dtype=np.intp) if codes is None else codes, weight)
     sizes = sizes[sizes > 0].astype(np.float64)
+    one = len(sizes) == 1 and not rows.time_ordered
+    if codes is not None and (one or sizes.max(initial=0.0) <= 1.0):
+        # no two rows have a cluster, or all have the same
+        return Dependence(spread, float("nan"), len(sizes), float(len(sizes)))
     if rows.time_ordered:
         # the variance of a sum over a long series
         alike = 1.0 + 2.0 * share * spread.memory / (1.0 - spread.memory)
@@ -110,8 +115,9 @@ def describe(
 def say_dependence(given: dict[str, float], n_rows: int, time_ordered: bool) -> str:
     """The sentence of a summary."""
     count, alike, rows = int(given["clusters"]), given["correlation"], given["effective_rows"]
-    if count == n_rows:
-        return f"Each of {n_rows:,} rows is a cluster of its own: nothing can be told of what rows share."
+    if np.isnan(alike):
+        whose = f"Each of {count:,} rows is a cluster of its own" if count > 1 else "All rows are one cluster"
+        return f"{whose}: nothing can be told of what rows share."
     whose = f"{count:,} clusters of {n_rows:,} rows" if count else f"{n_rows:,} rows in order"
     if time_ordered:
         return (

@@ -14,6 +14,8 @@ Mask = NDArray[np.bool_]
 _STEP = 0.8
 _STRENGTHS = _STEP * np.arange(4.0)
 _LOG_SHARES = np.log([1 / 2, 1 / 6, 1 / 6, 1 / 6])
+# by how much the log evidence for any strength has to be above that for none before effects keep together
+_PROOF = 2.0
 # what the neighbours of a column amount to, at least: four that are correlated by one half
 _LEAST_DEGREE = 0.25
 # sizes up to which the mean over all subsets is known, and the subsets that it is learnt from
@@ -51,6 +53,12 @@ class Neighbours:
         """Log of what the prior of a subset is, over that of an average one of its size."""
         size, _, energy = self._inside(mask)
         return float(np.logaddexp.reduce(self._parts(size, energy)))
+
+    def keep_together(self, mask: Mask) -> bool:
+        """Whether the units of a subset are evidence that neighbours speak for each other."""
+        size, _, energy = self._inside(mask)
+        parts = self._parts(size, energy)
+        return bool(np.logaddexp.reduce(parts[1:]) - parts[0] > _PROOF)
 
     def changes(self, mask: Mask) -> Floats:
         """Change of the log prior when each unit is toggled."""

@@ -6,10 +6,12 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
-from rlselect.learn import Softmax
+from rlselect.kernels import OrdinalOutcome
+from rlselect.learn import UCB, Softmax
 from rlselect.subset.revs._neighbours import neighbours_among
-from rlselect.subset.revs._subset_state import TunableState
+from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._surroundings import look_around
 from rlselect.subset.revs._unit_order import order_units
 from rlselect.subset.revs._walk import (
@@ -25,7 +27,6 @@ from rlselect.subset.revs._walk import (
     weigh_all,
 )
 from rlselect.subset.revs._walk_plan import WalkPlan
-from rlselect.subset.revs._weighing import average_evidence, weigh_few
 from rlselect.subset.revs.evidence import (
     PROPER_SHAPES,
     SHAPES,
@@ -35,13 +36,8 @@ from rlselect.subset.revs.evidence import (
     RidgeSubset,
 )
 
-# units and rows up to which subsets are weighed one by one: of more rows, one Newton step tells enough
-_FEW = 7
-_FEW_ROWS = 1000
 # so often what counts as noise is learnt anew beside the units of a walk
 _MOST_RELEARNT = 4
-# correlation from which on a column is a copy of another: one of the two says it all
-_COPY = 0.95
 
 
 def run_walk(
@@ -60,7 +56,8 @@ def run_walk(
     -------
     WalkResult
         Of the walk whose units explain the rows better, see `_standing`. Where that is the second one and it
-        has left out units of the first, these are judged once more beside its own.
+        has left out units of the first, these are judged once more beside its own. Effects of classes that do
+        not keep together need no second walk, see `_told_apart`.
     """
     if isinstance(walker.state, OutcomeSubset):
         return _walk_outcome(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)
@@ -70,9 +67,9 @@ def run_walk(
     if isinstance(walker.state, RidgeSubset | JointSubset) or found.stop_reason != "converged":
         return found
     few = is_few(walker, plan)
+    if not few and (apart := _told_apart(walker, found, ways)) is not None:
+        return apart
     rival = _rival(walker, found.inclusion > 0.5)
-    if not few and (weighed := _weighed(rival, found)) is not None:
-        return weighed
     other = _walk_again(rival, plan, n_jobs, ways, few)
     if other.stop_reason != "converged":
         return other
@@ -102,6 +99,45 @@ def _meet_neighbours(walker: Walker, state: GlmSubset, marks: Callable[[], NDArr
         walker.neighbours = neighbours_among(state.unit_correlations(), walker.allowed, order)
 
 
+def _told_apart(walker: Walker, found: WalkResult, ways: list[Walker]) -> WalkResult | None:
+    """Subsets of classes around the best one, under priors with a hole at zero; None where neighbours share.
+
+    The narrow prior hardly charges for a column that stands in for others: right where neighbours have
+    effects together, which no other prior finds in few rows, and the way to many false columns where they
+    have not. What the walk under it has found says which of the two it is.
+    """
+    likely, near = found.inclusion > 0.5, walker.neighbours
+    if near is None or not isinstance(walker.policy, Softmax) or near.keep_together(likely):
+        return None
+    always = walker.state.mask & ~walker.allowed
+    state = _as_outcome(cast(GlmSubset, walker.state))
+    state.reset(always)
+    state.mix_priors()
+    prior = replace(walker.prior, least=float(np.log(2.0)))
+    apart = replace(walker, state=cast(SubsetState, state), prior=prior, policy=UCB(0.0))
+    reached = []
+    for start in always, likely | always:
+        state.reset(start)
+        apart.stand(apart.state)
+        apart.climb()
+        reached.append((apart.posterior, state.mask.copy()))
+    state.reset(max(reached, key=lambda end: end[0])[1])
+    around = look_around(apart)
+    result = walk_result(apart, [], [*ways, apart])
+    return replace(result, inclusion=around.inclusion(), visited=around.visited)
+
+
+def _as_outcome(state: GlmSubset) -> OutcomeSubset:
+    """The empty subset of the same rows and classes, which can be priced under many priors at once."""
+    block = next(iter(state.rows))
+    assert block is not None
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    offset = np.zeros(len(block)) if block.offset is None else block.offset
+    outcome = OrdinalOutcome(block.y.astype(np.intp), 2, weight, offset)
+    columns = block.columns(np.arange(state.units.n_columns)).astype(np.float64, copy=False)
+    return OutcomeSubset(columns, state.units, outcome, state.counted)
+
+
 def _walk_outcome(
     walker: Walker,
     plan: WalkPlan,
@@ -126,33 +162,6 @@ def _walk_outcome(
             return replace(result, inclusion=around.inclusion(), visited=around.visited)
     chains = run_chains(walker, plan, n_jobs, redraw=known)
     return walk_result(walker, chains, [walker, *chains])
-
-
-def _weighed(rival: Walker, found: WalkResult) -> WalkResult | None:
-    """What subsets of few effects are worth, weighed one by one; None where the second walk has to say.
-
-    One Newton step makes little of a large effect of few rows, and chains hardly ever cross from the empty
-    subset to several effects that pay only together. But a wide prior gives up effects that correlated
-    columns share: where it leaves out units of the narrow one, other than copies of those it keeps, it has to
-    find as many others.
-    """
-    likely = (found.inclusion > 0.5) & rival.allowed
-    state, size = rival.state, int(np.count_nonzero(likely))
-    if size > _FEW or rival.rows > _FEW_ROWS or rival.structure is not None:
-        return None
-    if not isinstance(state, GlmSubset) or not state.at_once:
-        return None
-    scales = branch(rival, rival.rng)
-    weighed = weigh_few(scales)
-    if scales.stopped:
-        return replace(found, stop_reason=scales.stopped)
-    inclusion = weighed.inclusion()
-    chosen = (inclusion > 0.5) & rival.allowed
-    lost = likely & ~chosen
-    made_up = np.count_nonzero(chosen & ~likely) >= size
-    if lost.any() and not made_up and np.any(state.correlation_with(chosen)[lost] < _COPY):
-        return None
-    return replace(found, inclusion=inclusion, visited=weighed.visited, dispersion=state.dispersion)
 
 
 def _walk_again(
@@ -205,7 +214,13 @@ def _standing(walker: Walker, found: WalkResult) -> float:
     for _ in range(_MOST_RELEARNT):
         if not state.learn_dispersion():
             break
-    return average_evidence(state.evidence_table(PROPER_SHAPES), state.slabs())
+    return _average_evidence(state.evidence_table(PROPER_SHAPES), state.slabs())
+
+
+def _average_evidence(table: NDArray[np.float64], slabs: NDArray[np.float64]) -> float:
+    """Log evidence averaged over slabs and shapes; all standard deviations of effects are equally likely."""
+    spread = 0.5 * np.log(slabs)[:, None]
+    return float(logsumexp(table + spread) - logsumexp(spread) - np.log(table.shape[1]))
 
 
 def _judged(

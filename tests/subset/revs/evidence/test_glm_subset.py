@@ -336,16 +336,3 @@ def test_a_walk_that_remembers_its_subsets_sees_what_one_without_memory_sees(fam
     for unit in (0, 1, 2, 1, 0, 2):
         again.toggle(unit)
     assert not fits
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_evidence_of_a_subset_is_that_of_standing_in_it(family):
-    X, y, weight, offset = problem(family, n=60)
-    state = make_subset(X, y, family, weight=weight, offset=offset, unit_of=[0, 1, 2, 3, 4, 5, 6, 6])
-    slabs, mask = np.geomspace(0.05, 4.0, 4), np.isin(np.arange(7), [0, 2, 4, 6])
-    far = state.evidence_of(mask, slabs)
-    state.reset(mask)
-    for slab, values in zip(slabs, far, strict=True):
-        for shape, evidence in zip(SHAPES[:2], values, strict=True):
-            state.set_prior(slab, shape)
-            assert state.evidence + state.alike == pytest.approx(evidence, abs=5e-3)

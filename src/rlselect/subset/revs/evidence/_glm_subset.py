@@ -38,7 +38,6 @@ from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
 from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tie, tied_rows
-from rlselect.subset.revs.evidence._under_priors import FittedRows, evidence_under
 
 Floats = NDArray[np.float64]
 
@@ -200,14 +199,6 @@ class GlmSubset:
         spread = np.sqrt(np.maximum(squares - n * mean**2, 1e-300))
         return about / np.outer(spread[columns], spread)
 
-    def correlation_with(self, mask: NDArray[np.bool_]) -> Floats:
-        """Largest absolute correlation of each single column with those of some units; 0 of larger units."""
-        columns = [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
-        if not columns:
-            return np.zeros(self.units.n_units)
-        largest = np.abs(self._correlations(columns)).max(axis=0)
-        return np.where(self.units.is_block, 0.0, self.units.spread(largest))
-
     def unit_correlations(self) -> Floats:
         """Correlations of the single columns, units by units; 0 of larger units."""
         columns = [int(members[0]) for members in self.units.columns]
@@ -363,25 +354,6 @@ class GlmSubset:
         """Whether all rows are one block in memory."""
         blocks = list(self._rows)
         return len(blocks) == 1 and blocks[0] is not None
-
-    def _fitted_rows(self, columns: list[int]) -> FittedRows:
-        block = next(iter(self._rows))
-        assert block is not None
-        return FittedRows(
-            block_design(block, columns),
-            block.y,
-            np.ones(len(block)) if block.weight is None else block.weight,
-            np.zeros(len(block)) if block.offset is None else block.offset,
-        )
-
-    def evidence_of(self, mask: NDArray[np.bool_], slabs: Floats) -> Floats:
-        """Log evidence of any subset whose rows are `at_once`, effects tied by nothing: (n_slabs, 2).
-
-        The columns are those of the first two `SHAPES`.
-        """
-        columns = [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
-        rows, start = self._fitted_rows(columns), float(self._coef[0])
-        return evidence_under(rows, self._likelihood, slabs, start, ~self._in_block[columns])
 
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares.

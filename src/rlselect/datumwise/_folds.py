@@ -61,20 +61,25 @@ def merit(problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArr
 
 
 def frontier_height(problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray) -> float:
-    """The `Learned.height` of policies on the rows that they have not seen; of many rows, on some."""
+    """The `Learned.height` of policies on the rows that they have not seen; of many rows, on some.
+
+    Every purchase has the same price; another one is taken off its score.
+    """
     some = np.arange(0, len(folds), -(-len(folds) // NETWORK.judged))
     problem, folds = problem.take(some, problem.weights[some]), folds[some]
     rules = problem.rules
     prices = np.geomspace(NETWORK.prices[0][0], NETWORK.dearest[0], NETWORK.grid)
+    for policy in policies:
+        policy.keep_table()
     played = []
-    for thrift in prices * rules.spread / rules.prices.mean():
-        worth, _, bought = _play(problem, [policy.at(rules, thrift) for policy in policies], folds)
+    for change in prices * rules.spread - rules.prices.mean():
+        worth, _, bought = _play(problem, policies, folds, (change, change))
         played.append((1.0 - mean_return(problem, bought.mean(axis=1)), mean_return(problem, worth)))
     return height(*np.transpose(played))
 
 
 def _play(
-    problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray
+    problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray, margins: Margins = NO_MARGINS
 ) -> tuple[NDArray, NDArray, NDArray]:
     """What the answers to rows left out are worth, what purchases cost, and what is bought.
 
@@ -84,7 +89,7 @@ def _play(
     bought = np.empty(problem.closed.shape, dtype=bool)
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
-        episodes = policies[fold].run(problem.codes[own], problem.closed[own])
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins)
         shares = policies[fold].probabilities(problem.codes[own], episodes.bought)
         hard = problem.rules.losses[episodes.answer, problem.labels[own]]
         worth[own] = -(hard + problem.rules.soft_losses(shares, problem.labels[own])) / 2

@@ -68,7 +68,7 @@ class QuestionNode:
 
 
 def _share(share: float) -> str:
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
 
 
 def build_tree(

@@ -207,7 +207,7 @@ def run_networks(split, seed, device):
     record["words"] = model.summary().dict["facts"].get("Scores", "")
     fitted, found = model._fitted, watched.found
     record["merit"] = {name: learned.merit for name, (learned, _) in found.items()}
-    record["height"] = {name: learned.height for name, (learned, _) in found.items()}
+    record["height"] = {name: learned.height() for name, (learned, _) in found.items()}
 
     def at(learned, rows):
         own = replace(fitted, encoder=rows.encoder, policy=learned.policy)

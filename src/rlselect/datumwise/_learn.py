@@ -242,7 +242,9 @@ def _leads(sums: Learned, networks: Learned, rules: PurchaseRules) -> list[float
     Sums are learned for their prices, and at others they can be far behind.
     """
     leads = [sums.worth(rules.even_costs) - networks.worth(rules.even_costs)]
-    return leads if sums.height == -np.inf else [*leads, sums.height - networks.height]
+    if sums.height is None or networks.height is None:
+        return leads
+    return [*leads, sums.height() - networks.height()]
 
 
 def _learn_best(

@@ -3,6 +3,7 @@
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -70,7 +71,7 @@ def iterate_policies(
     last.temperatures = stage_temperatures(problem, policies, folds)
     final = Learned(last, value, merit=merit(problem, policies, folds))
     if problem.rules.even_costs and problem.rules.prices.any():
-        final.height = frontier_height(problem, policies, folds)
+        final.height = partial(frontier_height, problem, policies, folds)
     final.steps = [step for climb in climbs for step in climb.steps]
     interrupted = any(climb.interrupted for climb in climbs)
     final.reason = "interrupted" if interrupted else f"{len(final.steps)} iterations, the best of them kept"

@@ -207,6 +207,7 @@ def run_networks(split, seed, device):
     record["words"] = model.summary().dict["facts"].get("Scores", "")
     fitted, found = model._fitted, watched.found
     record["merit"] = {name: learned.merit for name, (learned, _) in found.items()}
+    record["height"] = {name: learned.height() for name, (learned, _) in found.items()}
 
     def at(learned, rows):
         own = replace(fitted, encoder=rows.encoder, policy=learned.policy)
@@ -269,8 +270,8 @@ def kept_scoring(run, name, folder):
     """What "auto" keeps, by what all were worth on rows left out and the library's rule."""
     n_units = read(name, 0, folder)[0].shape[1]
     best = max(SUMS, key=lambda one: run["merit"][one])
-    merits = run["merit"][best], run["merit"]["network"]
-    return best if sums_win(*merits, n_units, rows_of(name, folder)) else "network"
+    leads = [run[what][best] - run[what]["network"] for what in ("merit", "height")]
+    return best if sums_win(leads, -run["merit"][best], n_units, rows_of(name, folder)) else "network"
 
 
 def rows_of(name, folder):

@@ -2,12 +2,13 @@
 
 import signal
 import threading
+import time
 
 import joblib
 import numpy as np
 import pytest
 
-from rlselect import DatumwiseClassifier
+from rlselect import DatumwiseClassifier, _limits
 from rlselect.datumwise import PaperIteration, PolicyIteration, _paper_iteration, _policy_iteration
 
 LONG = {
@@ -23,13 +24,39 @@ def rows():
     return X, np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "a", "b")
 
 
+@pytest.fixture
+def slowly(monkeypatch):
+    """A clock that counts the work of this process alone, on a machine that is so many times as slow."""
+
+    def on(slower):
+        monkeypatch.setattr(time, "perf_counter", lambda: slower * time.process_time())
+        for known in (_limits.slower_here, _limits._flops_per_second):
+            known.cache_clear()
+
+    yield on
+    monkeypatch.undo()
+    for known in (_limits.slower_here, _limits._flops_per_second):
+        known.cache_clear()
+
+
 @pytest.mark.parametrize("name", LONG)
-def test_time_budget(rows, name):
+def test_time_budget(rows, name, slowly):
+    slowly(1.0)
     X, y = rows
     model = DatumwiseClassifier(search=LONG[name], time_budget=0.2, random_state=0).fit(X, y)
     assert model.stop_reason_ == "time budget"
     assert 1 <= len(model.path_["value"]) < 10_000
     assert model.score(X, y) > 0.5
+
+
+def test_time_budget_on_a_slow_machine(slowly):
+    """The first policies have to end: of many columns, they are made from few states."""
+    X = np.random.default_rng(0).normal(size=(2000, 60))
+    slowly(5.0)
+    began = time.perf_counter()
+    model = DatumwiseClassifier(time_budget=3.0, random_state=0).fit(X, X[:, 0] > 0)
+    assert time.perf_counter() - began < 4.5
+    assert model.stop_reason_.startswith("time budget")
 
 
 def test_time_budget_where_joblib_would_take_other_processes(rows):

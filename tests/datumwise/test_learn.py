@@ -1,12 +1,19 @@
 """Which scoring is learned, and what "auto" keeps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from problems import FAST, improved, make_problem
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import NetworkTraining, PaperIteration, PolicyIteration, _learn
 from rlselect.datumwise._encoding import BinEncoder
+from rlselect.datumwise._folds import frontier_height
 from rlselect.datumwise._learn import resolve, sums_win
+from rlselect.datumwise._network_frontier import height
+from rlselect.datumwise._plan import NETWORK
+from rlselect.datumwise._policy_iteration import iterate_policies
 
 
 @pytest.mark.parametrize(
@@ -27,7 +34,7 @@ def test_scoring_and_search_name_each_other(scoring, search, learned, kind):
 
 
 def quick_auto(monkeypatch, **merits):
-    """Both learners in brief; `merits` of the rows that they learn from in place of theirs."""
+    """Both learners in brief; `merits` of the rows that they learn from in place of theirs, at any price."""
     brief = {
         "PolicyIteration": lambda: PolicyIteration(n_iter=2, n_restarts=1, states_per_row=6),
         "NetworkTraining": lambda: NetworkTraining(steps=60, n_members=2, hidden=16, batch=32),
@@ -42,6 +49,8 @@ def quick_auto(monkeypatch, **merits):
         def changed(*args, whole=whole, merit=merit):
             learned = whole(*args)
             learned.merit = merit(args[0])
+            if learned.height is not None:
+                learned.height = lambda: learned.merit
             return learned
 
         monkeypatch.setattr(_learn, name, changed)
@@ -127,13 +136,44 @@ def test_a_time_budget_is_shared():
 
 
 def test_sums_have_to_be_the_better_the_more_there_is_to_choose_from():
-    assert sums_win(-0.10, -0.12, n_units=10, n_rows=1000)
-    assert not sums_win(-0.10, -0.105, n_units=10, n_rows=1000)
-    assert not sums_win(-0.10, -0.12, n_units=60, n_rows=100)
-    assert sums_win(-0.10, -0.19, n_units=60, n_rows=100)
+    assert sums_win([0.02], cost=0.10, n_units=10, n_rows=1000)
+    assert not sums_win([0.005], cost=0.10, n_units=10, n_rows=1000)
+    assert not sums_win([0.02], cost=0.10, n_units=60, n_rows=100)
+    assert sums_win([0.09], cost=0.10, n_units=60, n_rows=100)
 
 
 def test_sums_have_to_be_the_better_the_less_rows_can_tell():
-    assert sums_win(-0.30, -0.32, n_units=6, n_rows=1000)
-    assert not sums_win(-0.30, -0.32, n_units=6, n_rows=100)
-    assert sums_win(-0.02, -0.04, n_units=6, n_rows=100)
+    assert sums_win([0.02], cost=0.30, n_units=6, n_rows=1000)
+    assert not sums_win([0.02], cost=0.30, n_units=6, n_rows=100)
+    assert sums_win([0.02], cost=0.02, n_units=6, n_rows=100)
+
+
+def test_sums_have_to_be_better_along_the_whole_frontier():
+    assert sums_win([0.05, 0.03], cost=0.2, n_units=6, n_rows=1000)
+    assert not sums_win([0.05, 0.001], cost=0.2, n_units=6, n_rows=1000)
+
+
+def test_heights_are_those_of_policies_that_see_other_prices():
+    """A naive twin: every row by itself, at prices that are really those."""
+    problem = make_problem(40, 5, price=0.05)
+    folds = np.arange(40) % 3
+    policies = improved(problem, FAST, folds)
+    points = []
+    for price in np.geomspace(NETWORK.prices[0][0], NETWORK.dearest[0], NETWORK.grid):
+        rules = replace(problem.rules, prices=np.full(5, price))
+        worth, unused = np.empty((2, 40))
+        for row, fold in enumerate(folds):
+            policy = policies[fold].at(rules)
+            case = problem.codes[[row]]
+            episode = policy.run(case, problem.closed[[row]])
+            right = policy.probabilities(case, episode.bought)[0, problem.labels[row]]
+            worth[row] = -((episode.answer[0] != problem.labels[row]) + 1.0 - right) / 2
+            unused[row] = 1.0 - episode.bought.mean()
+        points.append((unused.mean(), worth.mean()))
+    assert frontier_height(problem, policies, folds) == pytest.approx(height(*np.transpose(points)))
+
+
+@pytest.mark.parametrize("price", [0.0, 0.05])
+def test_without_prices_there_is_no_height(price):
+    learned = iterate_policies(make_problem(40, 5, price), FAST, np.random.default_rng(0))
+    assert (learned.height is None) == (price == 0)

@@ -52,13 +52,13 @@ def test_the_best_policies_are_averaged_unless_one_is_clearly_better():
     far = [policy.with_margins((9.0, 9.0)) for policy in good]
     for other, averaged in ((near, True), (far, False)):
         climb = _policy_iteration._Climb((-9.0, other), [(value, good), (value - 1e-6, other)], [])
-        kept = _policy_iteration._average([climb], problem, folds, settings)
+        kept, _ = _policy_iteration._average([climb], problem, folds, settings)
         expected = (good[-1].theta + other[-1].theta) / 2 if averaged else good[-1].theta
-        assert kept.policy.theta == pytest.approx(expected, abs=1e-6)
+        assert kept[-1].theta == pytest.approx(expected, abs=1e-6)
     # nothing learned is better than what was there at first
     climb = _policy_iteration._Climb((1.0, far), [(value, good), (value, near)], [])
-    kept = _policy_iteration._average([climb], problem, folds, settings)
-    assert kept.policy.theta == pytest.approx(far[-1].theta)
+    kept, _ = _policy_iteration._average([climb], problem, folds, settings)
+    assert kept[-1].theta == pytest.approx(far[-1].theta)
 
 
 def test_n_averaged_matters():

@@ -53,9 +53,9 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         action is a number looked up by its quantile bin, or, as in [1]_, a constant and a multiple of the
         value; they take seconds. "network" has networks that see how values act together, learned for all
         prices at once in about a minute. "auto" learns all three (no lines within a `time_budget`) and keeps
-        networks unless bins or lines do clearly better on rows left out, by what is paid where errors or
-        features have costs of their own; small problems are solved exactly. With a `search` it is the
-        scoring that the search learns.
+        networks unless bins or lines do clearly better on rows left out: at the given price and along the
+        frontier or, where errors or features have costs of their own, by what is paid; small problems are
+        solved exactly. With a `search` it is the scoring that the search learns.
     feature_cost : float, default=0.01
         Cost of each feature (group). As an error costs 1, a feature is bought as long as it prevents more
         than one error in a hundred cases.

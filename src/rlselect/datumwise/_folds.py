@@ -3,10 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.datumwise._network_frontier import height
+from rlselect.datumwise._plan import NETWORK
 from rlselect.datumwise._policy import NO_MARGINS, AdditivePolicy, Margins
 from rlselect.datumwise._problem import PurchaseProblem
 
-__all__ = ["evaluate", "fold_numbers", "left_out", "mean_return", "merit"]
+__all__ = ["evaluate", "fold_numbers", "frontier_height", "left_out", "mean_return", "merit"]
 
 
 def left_out(n_folds: int) -> list[int]:
@@ -54,14 +56,42 @@ def mean_return(problem: PurchaseProblem, returns: NDArray) -> float:
 
 def merit(problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray) -> float:
     """The `Learned.merit` of policies on the rows that they have not seen."""
-    bought, returns = evaluate(problem, policies, folds)
-    losses = problem.rules.losses[:, problem.labels].T
-    soft = np.empty(len(folds))
-    answered = np.empty(len(folds))
+    worth, cost, _ = _play(problem, policies, folds)
+    return mean_return(problem, worth - cost)
+
+
+def frontier_height(problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray) -> float:
+    """The `Learned.height` of policies on the rows that they have not seen; of many rows, on some.
+
+    Every purchase has the same price; another one is taken off its score.
+    """
+    some = np.arange(0, len(folds), -(-len(folds) // NETWORK.judged))
+    problem, folds = problem.take(some, problem.weights[some]), folds[some]
+    rules = problem.rules
+    prices = np.geomspace(NETWORK.prices[0][0], NETWORK.dearest[0], NETWORK.grid)
+    for policy in policies:
+        policy.keep_table()
+    played = []
+    for change in prices * rules.spread - rules.prices.mean():
+        worth, _, bought = _play(problem, policies, folds, (change, change))
+        played.append((1.0 - mean_return(problem, bought.mean(axis=1)), mean_return(problem, worth)))
+    return height(*np.transpose(played))
+
+
+def _play(
+    problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray, margins: Margins = NO_MARGINS
+) -> tuple[NDArray, NDArray, NDArray]:
+    """What the answers to rows left out are worth, what purchases cost, and what is bought.
+
+    Answers are worth minus the mean of their cost and of what drawn ones would cost, as in `Learned.merit`.
+    """
+    worth, cost = np.empty((2, len(folds)))
+    bought = np.empty(problem.closed.shape, dtype=bool)
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
-        shares = policies[fold].probabilities(problem.codes[own], bought[own])
-        soft[own] = problem.rules.soft_losses(shares, problem.labels[own])
-        scores = policies[fold].action_scores(problem.codes[own], bought[own])[:, problem.rules.n_units :]
-        answered[own] = losses[own, scores.argmax(axis=1)]
-    return mean_return(problem, returns + (answered - soft) / 2)
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins)
+        shares = policies[fold].probabilities(problem.codes[own], episodes.bought)
+        hard = problem.rules.losses[episodes.answer, problem.labels[own]]
+        worth[own] = -(hard + problem.rules.soft_losses(shares, problem.labels[own])) / 2
+        cost[own], bought[own] = episodes.cost, episodes.bought
+    return worth, cost, bought

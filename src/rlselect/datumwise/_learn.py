@@ -41,10 +41,10 @@ _FOR_BINS = 0.3
 # of more features than that few are bought
 _TO_JUDGE, _MOST_JUDGED = 6e-5, 250
 
-# by how much sums have to be better, as a share of what the worst answer costs more than the best: networks
-# are learned for all prices, sums for theirs alone; that many times the units per row, as sums are the best
-# of many policies on the rows left out, which look the better the more there is to choose from; and so many
-# standard errors, as few rows left out cannot tell, and networks are the better ones more often than not
+# by how much sums have to be better, as a share of what the worst answer costs more than the best: that many
+# times the units per row, as sums are the best of many policies on the rows left out, which look the better
+# the more there is to choose from; and so many standard errors, as few rows left out cannot tell, and
+# networks are the better ones more often than not: they are judged one by one, and answer together
 _CLEARLY, _CHOSEN, _ERRORS = 0.01, 0.1, 0.5
 
 
@@ -225,12 +225,26 @@ def learn_policy(
     return problem, learned
 
 
-def sums_win(sums: float, networks: float, n_units: int, n_rows: float) -> bool:
-    """Whether sums are clearly better, by returns over what the worst answer costs more than the best."""
-    cost = min(max(-sums, 0.0), 1.0)
+def sums_win(leads: NDArray, cost: float, n_units: int, n_rows: float) -> bool:
+    """Whether sums, with which a case has this cost, are clearly better in all that they are compared by.
+
+    In shares of what the worst answer costs more than the best.
+    """
+    cost = min(max(cost, 0.0), 1.0)
     # that of a share, which costs between those of the best and the worst answer cannot exceed
     error = float(np.sqrt(cost * (1.0 - cost) / n_rows))
-    return sums > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows + _ERRORS * error)
+    return float(np.min(leads)) > max(_CLEARLY, _CHOSEN * n_units / n_rows + _ERRORS * error)
+
+
+def _leads(sums: Learned, networks: Learned, rules: PurchaseRules) -> list[float]:
+    """By how much sums are better at their prices and, where all cost the same, along the whole frontier.
+
+    Sums are learned for their prices, and at others they can be far behind.
+    """
+    leads = [sums.worth(rules.even_costs) - networks.worth(rules.even_costs)]
+    if sums.height is None or networks.height is None:
+        return leads
+    return [*leads, sums.height() - networks.height()]
 
 
 def _learn_best(
@@ -266,8 +280,9 @@ def _learn_best(
     rows = table.pose_for_networks(known)
     networks = rows, learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
     scale = float(np.ptp(problem.rules.losses)) or 1.0
-    worths = sums[1].worth(even) / scale, networks[1].worth(even) / scale
-    first = sums if sums_win(*worths, table.rules.n_units, float(problem.weights.sum())) else networks
+    leads = np.array(_leads(sums[1], networks[1], problem.rules)) / scale
+    sizes = table.rules.n_units, float(problem.weights.sum())
+    first = sums if sums_win(leads, -sums[1].worth(even) / scale, *sizes) else networks
     rest = [one for _, one in [networks, *tried] if one is not first[1]]
     others = [f"with {one.scoring} {-one.worth(even):.4g}" for one in rest]
     first[1].words += f" (on rows left out a case costs {-first[1].worth(even):.4g}; {', '.join(others)})"

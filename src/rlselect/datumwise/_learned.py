@@ -46,6 +46,9 @@ class Learned:
     merit : float
         As `value`, but for the mean of what answers cost and of what answers drawn from the class
         probabilities would cost, which is less rough: by it, ways to learn are compared, see `worth`.
+    height : callable or None
+        Gives the same for the whole frontier: the mean of its upper hull, what answers are worth against what
+        is not bought. None for sums where costs differ, or nothing has a price.
     scoring : str
         What gives the scores: "bins", "linear", "network", or "table" where all is solved exactly.
     words : str
@@ -57,6 +60,7 @@ class Learned:
     steps: list[PolicyStep] = field(default_factory=list)
     reason: str = ""
     merit: float = -np.inf
+    height: Callable[[], float] | None = None
     scoring: str = ""
     words: str = ""
 

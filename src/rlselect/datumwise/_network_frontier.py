@@ -8,7 +8,7 @@ from scipy import special
 
 from rlselect.datumwise._plan import NETWORK
 
-__all__ = ["UNKNOWN", "PriceFrontier", "best_temperatures", "upper_hull"]
+__all__ = ["UNKNOWN", "PriceFrontier", "best_temperatures", "height", "upper_hull"]
 
 # between the prices that were tried, others are looked at as well: so many times as many
 _FINER = 8
@@ -81,10 +81,8 @@ class PriceFrontier:
         return float(min(price, 10 ** np.interp(-known, -falling, low)))
 
     def height(self) -> float:
-        """Mean of the upper hull of worth against what is not bought, over the range that counts."""
-        unused = 1.0 - self.bought
-        hull = upper_hull(unused, self.worth)
-        return float(np.interp(np.linspace(*NETWORK.sparsities, 10), unused[hull], self.worth[hull]).mean())
+        """Of the whole of it, see `height`."""
+        return height(1.0 - self.bought, self.worth)
 
     def price_for(self, price: float) -> float:
         """The price of training that earns most when a purchase of mean cost costs so much.
@@ -114,6 +112,12 @@ class PriceFrontier:
 
 # of a policy that has not been judged yet
 UNKNOWN = PriceFrontier(*(np.empty(0) for _ in range(6)))
+
+
+def height(unused: NDArray, worth: NDArray) -> float:
+    """Mean of the upper hull of worth against the share that is not bought, over the range that counts."""
+    hull = upper_hull(unused, worth)
+    return float(np.interp(np.linspace(*NETWORK.sparsities, 10), unused[hull], worth[hull]).mean())
 
 
 def upper_hull(x: NDArray, y: NDArray) -> NDArray:

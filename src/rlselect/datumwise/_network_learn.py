@@ -100,7 +100,8 @@ def learn_networks(
     merit = float(np.interp(np.log10(policy.price), np.log10(frontier.prices), frontier.worth)) - mean * spent
     words = f"network, {best.words()}" + (f", the best of {len(found)} ways" if len(found) > 1 else "")
     reason = f"{len(found)} ways to learn tried"
-    return Learned(policy, -losses - mean * spent, path, reason, merit, "network", words)
+    value = -losses - mean * spent
+    return Learned(policy, value, path, reason, merit, frontier.height, "network", words)
 
 
 def _train(

@@ -3,6 +3,7 @@
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +13,7 @@ from rlselect._clock import OutOfTime, present_clock
 from rlselect._parallel import run_tasks
 from rlselect._watch import tell
 from rlselect.datumwise._calibrate import stage_temperatures
-from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return, merit
+from rlselect.datumwise._folds import evaluate, fold_numbers, frontier_height, mean_return, merit
 from rlselect.datumwise._improve import blend, first_policies, improve
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._margins import choose_margin, unit_ranks
@@ -26,8 +27,9 @@ __all__ = ["iterate_policies"]
 
 # of a time budget; without them the climbs learn from the labels alone
 _FOR_SOFT_LABELS = 0.3
-# with a time budget: iterations that it should be enough for, and states that each needs at least
-_LEAST_ITERATIONS, _LEAST_STATES = 5, 2000
+# with a time budget: iterations that it should be enough for, and states that each needs at least; one with
+# all states takes so many times as long as the first policies, which have to end, from these few
+_LEAST_ITERATIONS, _LEAST_STATES, _LONGER = 5, 2000, 4.0
 
 
 def iterate_policies(
@@ -64,7 +66,12 @@ def iterate_policies(
             climbs.append(_climb(*task))
             if climbs[-1].stopped:
                 break
-    final = _average(climbs, problem, folds, settings)
+    policies, value = _average(climbs, problem, folds, settings)
+    last = policies[-1].with_margins(NO_MARGINS)
+    last.temperatures = stage_temperatures(problem, policies, folds)
+    final = Learned(last, value, merit=merit(problem, policies, folds))
+    if problem.rules.even_costs and problem.rules.prices.any():
+        final.height = partial(frontier_height, problem, policies, folds)
     final.steps = [step for climb in climbs for step in climb.steps]
     interrupted = any(climb.interrupted for climb in climbs)
     final.reason = "interrupted" if interrupted else f"{len(final.steps)} iterations, the best of them kept"
@@ -92,7 +99,9 @@ def _climb(
     stop: Stop,
 ) -> _Climb:
     began = time.perf_counter()
-    policies = first_policies(problem, settings, folds, rng, ALWAYS if number % 2 else NEVER)
+    few = settings.max_states if present_clock().left is None else min(settings.max_states, _LEAST_STATES)
+    begin = replace(settings, max_states=few)
+    policies = first_policies(problem, begin, folds, rng, ALWAYS if number % 2 else NEVER)
     last, returns = evaluate(problem, policies, folds)
     climb = _Climb((mean_return(problem, returns), policies), [], [])
     fitting = PLAN.kept_numbers // (len(policies) * policies[0].theta.size)
@@ -123,31 +132,25 @@ def _climb(
 def _hurried(settings: PolicyIteration, n_rows: int, took: float) -> PolicyIteration:
     """Settings with fewer states, where a time budget is too short for some iterations with all of them.
 
-    The first policies took so many seconds, and an iteration takes about twice as long.
+    The first policies took so many seconds.
     """
-    left = present_clock().left
-    if left is None or 2.0 * took * _LEAST_ITERATIONS <= left:
+    left, needed = present_clock().left, _LONGER * took * _LEAST_ITERATIONS
+    if left is None or needed <= left:
         return settings
     states = min(settings.max_states, n_rows * settings.states_per_row)
-    share = max(left, 0.0) / (2.0 * took * _LEAST_ITERATIONS)
+    share = max(left, 0.0) / needed
     return replace(settings, max_states=max(int(share * states), _LEAST_STATES))
 
 
 def _average(
     climbs: list[_Climb], problem: PurchaseProblem, folds: NDArray, settings: PolicyIteration
-) -> Learned:
-    """The mean of the best policies, or one of them when that is clearly better."""
+) -> tuple[list[AdditivePolicy], float]:
+    """The mean of the best policies, or one of them when that is clearly better, for each fold; its value."""
     value, policies = max((climb.first for climb in climbs), key=lambda pair: pair[0])
     best = sorted((pair for climb in climbs for pair in climb.best), key=lambda pair: -pair[0])
 
-    def learned(policies: list[AdditivePolicy], value: float) -> Learned:
-        final = policies[-1].with_margins(NO_MARGINS)
-        final.temperatures = stage_temperatures(problem, policies, folds)
-        return Learned(final, value, merit=merit(problem, policies, folds))
-
     if not best or best[0][0] <= value:
-        return learned(policies, value)
-    alone = learned(best[0][1], best[0][0])
+        return policies, value
     best = best[: settings.n_averaged]
     mean = blend([policies for _, policies in best])
     _, returns = evaluate(problem, mean, folds)
@@ -155,4 +158,4 @@ def _average(
     error = np.sqrt(mean_return(problem, (gap - mean_return(problem, gap)) ** 2) / len(gap))
     worth = mean_return(problem, returns)
     clearly = mean_return(problem, gap) > PLAN.clearly * error
-    return alone if clearly or worth < value else learned(mean, worth)
+    return (best[0][1], best[0][0]) if clearly or worth < value else (mean, worth)

@@ -1,8 +1,7 @@
 """The first questions of a policy as a tree."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,6 @@ from rlselect.datumwise._rules import PurchaseRules
 from rlselect.report import short
 
 __all__ = ["QuestionNode", "build_tree"]
-
-# rows and their depth -> the node they come to
-Grow: TypeAlias = Callable[[NDArray, int], "QuestionNode"]
 
 # A branch names at most this many levels of a category.
 _LEVELS = 6
@@ -68,7 +64,101 @@ class QuestionNode:
 
 
 def _share(share: float) -> str:
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
+class _NextStep(NamedTuple):
+    """What most of some cases do next: buy a unit, or with -1 get an answer, unless the tree is cut there."""
+
+    unit: int
+    answer: Any = None
+    cut: bool = False
+
+
+@dataclass
+class _Episodes:
+    """Cases whose first purchases are to become a tree, see `build_tree`."""
+
+    order: NDArray
+    labels: NDArray
+    X: NDArray
+    rules: PurchaseRules
+    edges: list[NDArray] | None
+    answers: list[list[str] | None]
+    depth: int
+
+    def step(self, rows: NDArray, level: int) -> _NextStep:
+        """What most of these rows do after so many purchases."""
+        unit = _most(self.order[rows, level])
+        if unit >= 0 and level < self.depth:
+            return _NextStep(int(unit))
+        return _NextStep(-1, _most(self.labels[rows]), bool(unit >= 0))
+
+    def grow(self, rows: NDArray, level: int) -> QuestionNode:
+        """The node that these rows come to after so many purchases."""
+        share = len(rows) / len(self.order)
+        unit, answer, cut = self.step(rows, level)
+        if unit < 0:
+            others = (self.labels[rows] != answer) | ((self.order[rows, level] >= 0) != cut)
+            return QuestionNode(share, answer=answer, cut=cut, mixed=bool(others.any()))
+        asked = self.order[rows, level] == unit
+        others, rows = rows[~asked], rows[asked]
+        group = self.rules.groups[unit]
+        levels = self.answers[group[0]] if len(group) == 1 else None
+        if levels is not None:
+            parts = self._by_level(rows, self.X[rows, group[0]], levels, level + 1)
+        elif self.edges is not None and len(group) == 1:
+            parts = self._ranges(rows, self.X[rows, group[0]], self.edges[group[0]], level + 1)
+        else:
+            parts = self._futures(rows, level + 1)
+        branches = [(label, self.grow(some, level + 1)) for label, some in parts]
+        lacking = np.isnan(self.X[others][:, group]).all(axis=1)
+        for label, some in (("not available", others[lacking]), ("other cases", others[~lacking])):
+            if len(some):
+                branches.append((label, self.grow(some, level)))
+        return QuestionNode(share, question=self.rules.names[unit], branches=branches)
+
+    def _ranges(
+        self, rows: NDArray, values: NDArray, edges: NDArray, level: int
+    ) -> list[tuple[str, NDArray]]:
+        """Neighbouring bins with the same next step, put together."""
+        bins = np.searchsorted(edges, values, side="left")
+        found: list[tuple[int, int, NDArray, _NextStep]] = []
+        for number in np.unique(bins).tolist():
+            begin, inside = number, rows[bins == number]
+            step = self.step(inside, level)
+            if found and found[-1][3] == step:
+                begin, _, before, _ = found.pop()
+                inside = np.concatenate([before, inside])
+                step = self.step(inside, level)
+            found.append((begin, number, inside, step))
+        return [(_range(first, final, edges), inside) for first, final, inside, _ in found]
+
+    def _by_level(
+        self, rows: NDArray, values: NDArray, levels: list[str], level: int
+    ) -> list[tuple[str, NDArray]]:
+        """Levels of a category with the same next step, put together."""
+        found: list[tuple[list[str], NDArray, _NextStep]] = []
+        for number in np.unique(values).astype(int):
+            names, inside = [levels[number]], rows[values == number]
+            step = self.step(inside, level)
+            twin = next((k for k, other in enumerate(found) if other[2] == step), None)
+            if twin is None:
+                found.append((names, inside, step))
+            else:
+                names, inside = found[twin][0] + names, np.concatenate([found[twin][1], inside])
+                found[twin] = (names, inside, self.step(inside, level))
+        if len(found) == 1 and len(found[0][0]) > 1:
+            return [("any value", found[0][1])]
+        return [(_listed(names), inside) for names, inside, _ in found]
+
+    def _futures(self, rows: NDArray, level: int) -> list[tuple[str, NDArray]]:
+        """Rows by what they buy next."""
+        following = self.order[rows, level]
+        return [
+            ("enough" if unit < 0 else "some cases", rows[following == unit])
+            for unit in np.unique(following)[::-1]
+        ]
 
 
 def build_tree(
@@ -94,96 +184,26 @@ def build_tree(
     # steps after the last purchase, as many as the tree is deep
     padding = max(1, depth + 1 - order.shape[1])
     order = np.hstack([order, np.full((len(order), padding), -1, dtype=order.dtype)])
-
-    def grow(rows: NDArray, level: int) -> QuestionNode:
-        share = len(rows) / len(order)
-        units, counts = np.unique(order[rows, level], return_counts=True)
-        unit = int(units[counts.argmax()])
-        if unit < 0 or level == depth:
-            given, number = np.unique(labels[rows], return_counts=True)
-            answer, cut = given[number.argmax()], bool(unit >= 0)
-            others = (labels[rows] != answer) | ((order[rows, level] >= 0) != cut)
-            return QuestionNode(share, answer=answer, cut=cut, mixed=bool(others.any()))
-        asked = order[rows, level] == unit
-        others, rows = rows[~asked], rows[asked]
-        group = rules.groups[unit]
-        levels = answers[group[0]] if len(group) == 1 else None
-        if levels is not None:
-            branches = _by_level(rows, X[rows, group[0]], levels, level, grow)
-        elif edges is not None and len(group) == 1:
-            branches = _ranges(rows, X[rows, group[0]], edges[group[0]], level, grow)
-        else:
-            branches = _futures(rows, order[rows, level + 1], rules, level, grow)
-        lacking = np.isnan(X[others][:, group]).all(axis=1)
-        for label, some in (("not available", others[lacking]), ("other cases", others[~lacking])):
-            if len(some):
-                branches.append((label, grow(some, level)))
-        return QuestionNode(share, question=rules.names[unit], branches=branches)
-
-    return grow(np.arange(len(order)), 0)
+    return _Episodes(order, labels, X, rules, edges, answers, depth).grow(np.arange(len(order)), 0)
 
 
-def _ranges(
-    rows: NDArray, values: NDArray, edges: NDArray, level: int, grow: Grow
-) -> list[tuple[str, QuestionNode]]:
-    bins = np.searchsorted(edges, values, side="left")
-    found: list[tuple[int, int, NDArray, QuestionNode]] = []
-    for number in np.unique(bins):
-        inside = rows[bins == number]
-        node = grow(inside, level + 1)
-        if found and _same_step(found[-1][3], node):
-            first, _, before, _ = found.pop()
-            inside = np.concatenate([before, inside])
-            found.append((first, int(number), inside, grow(inside, level + 1)))
-        else:
-            found.append((int(number), int(number), inside, node))
-    last = len(edges)
-    out = []
-    for first, final, _, node in found:
-        if first == 0 and final == last:
-            label = "any value"
-        elif first == 0:
-            label = f"<= {short(edges[final], 4)}"
-        elif final == last:
-            label = f"> {short(edges[first - 1], 4)}"
-        else:
-            label = f"{short(edges[first - 1], 4)} to {short(edges[final], 4)}"
-        out.append((label, node))
-    return out
+def _most(values: NDArray) -> Any:
+    """The most frequent value, of equally frequent ones the least."""
+    found, counts = np.unique(values, return_counts=True)
+    return found[counts.argmax()]
 
 
-def _by_level(
-    rows: NDArray, values: NDArray, levels: list[str], depth: int, grow: Grow
-) -> list[tuple[str, QuestionNode]]:
-    found: list[tuple[list[str], NDArray, QuestionNode]] = []
-    for number in np.unique(values).astype(int):
-        names, inside = [levels[number]], rows[values == number]
-        node = grow(inside, depth + 1)
-        twin = next((k for k, other in enumerate(found) if _same_step(other[2], node)), None)
-        if twin is None:
-            found.append((names, inside, node))
-        else:
-            names, inside = found[twin][0] + names, np.concatenate([found[twin][1], inside])
-            found[twin] = (names, inside, grow(inside, depth + 1))
-    if len(found) == 1 and len(found[0][0]) > 1:
-        return [("any value", found[0][2])]
-    return [(_listed(names), node) for names, _, node in found]
+def _range(first: int, final: int, edges: NDArray) -> str:
+    """Name of the bins from one to another."""
+    if first == 0 and final == len(edges):
+        return "any value"
+    if first == 0:
+        return f"<= {short(edges[final], 4)}"
+    if final == len(edges):
+        return f"> {short(edges[first - 1], 4)}"
+    return f"{short(edges[first - 1], 4)} to {short(edges[final], 4)}"
 
 
 def _listed(names: list[str]) -> str:
     more = len(names) - _LEVELS
     return ", ".join(names[:_LEVELS]) + (f" and {more} more" if more > 0 else "")
-
-
-def _same_step(a: QuestionNode, b: QuestionNode) -> bool:
-    return (a.question, a.answer, a.cut) == (b.question, b.answer, b.cut)
-
-
-def _futures(
-    rows: NDArray, following: NDArray, rules: PurchaseRules, level: int, grow: Grow
-) -> list[tuple[str, QuestionNode]]:
-    out = []
-    for unit in np.unique(following)[::-1]:
-        label = "enough" if unit < 0 else "some cases"
-        out.append((label, grow(rows[following == unit], level + 1)))
-    return out

@@ -35,6 +35,19 @@ def test_sets_are_found(fitted):
     )
 
 
+def test_two_that_are_both_there_do_not_stand_in_for_one_another():
+    rng = np.random.default_rng(5)
+    common = rng.normal(size=100)
+    X = rng.normal(size=(100, 8))
+    X[:, :2] = 0.8 * common[:, None] + 0.6 * X[:, :2]
+    y = 0.45 * X[:, 0] + 0.45 * X[:, 1] + rng.normal(size=100)
+    model = REVS(random_state=0).fit(X, y)
+    # one of them is sure to be there, and most often both are
+    assert model.inclusion_[:2].min() > 0.85
+    assert model.inclusion_[:2].min() < 0.95
+    assert not [g for g in model.credible_groups_ if len(g["features"]) > 1]
+
+
 def test_the_joint_probability_is_that_of_all_subsets(fitted):
     X, model = fitted
     y = np.random.default_rng(1)  # the response of the fixture, drawn again

@@ -424,11 +424,7 @@ class RidgeSubset:
         return np.geomspace(smallest, self.widest, 24)
 
     def widen(self) -> bool:
-        """Compare larger prior variances too; whether there are any.
-
-        Under a prior that is too narrow for the largest effects, what it takes off them counts as noise, in
-        which smaller effects drown.
-        """
+        """Compare larger prior variances too: what narrow ones take off large effects counts as noise."""
         self.widest *= WIDER
         return self.widest < WIDEST
 

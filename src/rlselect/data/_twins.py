@@ -1,5 +1,6 @@
 """Units whose columns repeat each other, as they are or in other units."""
 
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -72,13 +73,21 @@ def _turned(table: DataSource, few: Any, single: NDArray[np.intp]) -> list[tuple
     first, other = place.reshape(pairs.shape).T
     scale = np.sign(marks[which]) / size[which]
     same = np.ones(len(pairs), dtype=bool)
-    for batch in table.scan(single[which], count=False):
-        Z = (_dense(batch.X) - middle[which]) * scale
+    for part in _some_cells(table, single[which]):
+        Z = (_dense(part) - middle[which]) * scale
         known = rounding[which] + _ROUNDINGS * np.finfo(few.dtype).eps * np.abs(Z).max(axis=0, initial=0.0)
         same &= np.abs(Z[:, first] - Z[:, other]).max(axis=0, initial=0.0) <= known[first] + known[other]
         if not same.any():
             break
     return [(int(single[a]), int(single[b])) for a, b in pairs[same]]
+
+
+def _some_cells(table: DataSource, columns: NDArray[np.intp]) -> Iterator[Any]:
+    """Pass over all rows of some columns, so few at a time that sparse ones can be spread out."""
+    step = max(1, _CELLS // len(columns))
+    for batch in table.scan(columns, count=False):
+        for start in range(0, batch.X.shape[0], step):
+            yield batch.X[start : start + step]
 
 
 def _own_units(few: Any, single: NDArray[np.intp]) -> tuple[NDArray[np.float64], ...]:

@@ -157,7 +157,7 @@ def _gains_on_many(
         if found.gather_blocks is None:
             total = likelihood(*found.gather(columns))
         else:
-            total = sum(found.gather_blocks(columns, likelihood))
+            total = np.sum(list(found.gather_blocks(columns, likelihood)), axis=0)
         gains[kept] = (total[0] - total[1:] - cost) / fit.counted
     return gains
 

@@ -425,8 +425,9 @@ class RidgeSubset:
 
     def widen(self) -> bool:
         """Compare larger prior variances too: what narrow ones take off large effects counts as noise."""
-        self.widest *= WIDER
-        return self.widest < WIDEST
+        room = self.widest < WIDEST
+        self.widest *= WIDER if room else 1.0
+        return room
 
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""

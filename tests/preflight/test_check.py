@@ -52,6 +52,7 @@ SPOILT = {
     "ids and free text": lambda f, rng: f.assign(owner=[f"o{i}" for i in range(len(f))]),
     "repeated columns": lambda f, rng: f.assign(again=f.noise),
     "codes for missing": lambda f, rng: f.assign(noise=f.noise.where(rng.random(len(f)) > 0.05, -999.0)),
+    "categories that may mean missing": lambda f, rng: f.assign(kind=rng.choice(["a", "b", "?"], len(f))),
     "numbers that may be categories": lambda f, rng: f.assign(kind=rng.integers(1, 5, len(f))),
     "stand-ins": lambda f, rng: f.assign(near=f.noise + 0.01 * rng.standard_normal(len(f))),
     "leaks": lambda f, rng: f.assign(tax=3 * f.price + 0.001 * rng.standard_normal(len(f))),
@@ -72,6 +73,28 @@ def test_what_is_spoilt_is_found(what, houses):
     found = seen(check(SPOILT[what](houses, rng), "price"))
     assert what in found
     assert found[what].text
+
+
+def test_levels_that_may_mean_missing_come_with_their_flag(houses):
+    rng = np.random.default_rng(4)
+    houses["kind"] = rng.choice(["old", "new", "?", "n/a"], len(houses))
+    houses["none"] = rng.choice(["none", "one"], len(houses))
+    found = check(houses, "price")
+    finding = seen(found)["categories that may mean missing"]
+    assert finding.columns == ["kind"]
+    assert finding.command == "--na '?' --na n/a --missing indicator"
+    # as long as nobody says so, they are categories: the command that is proposed goes without
+    assert "--na" not in found.recommendation.command
+
+
+def test_levels_count_in_what_a_fit_takes(houses):
+    rng = np.random.default_rng(4)
+    few, many = (
+        check(houses.assign(town=rng.integers(0, levels, len(houses)).astype(str)), "price").recommendation
+        for levels in (3, 30)
+    )
+    assert few.seconds[1] < many.seconds[1]
+    assert few.memory < many.memory
 
 
 def test_dates_written_as_text_are_dates(houses):

@@ -18,6 +18,8 @@ __all__ = ["STRAYS", "look_at_features"]
 # numbers that people write for "missing"
 _CODES = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
 _FEW_NUMBERS = 10
+# levels of text that people write for "missing", in small letters
+_MARKS = ("?", "-", "--", ".", "n/a", "n.a.", "na", "nan", "null", "missing", "unknown", "k.a.")
 # cells of text among numbers, and how many different ones are named in a mend
 STRAYS = "text among numbers"
 _MOST_STRAYS = 12
@@ -43,6 +45,7 @@ def look_at_features(look: SeenRows) -> Iterator[Finding]:
         _names,
         _copies,
         _codes,
+        _marked,
         _class_like,
         _twins,
     ):
@@ -246,6 +249,29 @@ def _codes_in(column: ColumnFacts) -> Iterator[tuple[float, int]]:
         gap = float(np.abs(rest - code).min())
         if count >= max(3, 0.005 * len(known)) and gap > 3.0 * max(high - low, 1e-12):
             yield code, count
+
+
+def _marked(look: SeenRows) -> Iterator[Finding]:
+    """Levels of text that look like a mark for missing, which a fit takes for one more category."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for column in look.columns:
+        if column.is_text and not is_id(column, look.n_seen):
+            for level in column.levels:
+                if level.strip().lower() in _MARKS:
+                    found[level].append(column.name)
+    if found:
+        names = list(dict.fromkeys(name for places in found.values() for name in places))
+        marks = [repr(mark) for mark in found]
+        flags = shlex.join(word for mark in found for word in ("--na", mark))
+        yield Finding(
+            "categories that may mean missing",
+            "note",
+            names,
+            f"{named(names)} {_have(names, 'has', 'have')} the {_have(marks, 'level', 'levels')} "
+            f"{name_some(marks)}: a category of its own, or a mark for missing? It is taken as a category.",
+            f"replace {name_some(marks)} by None where it means missing, and set missing",
+            f"{flags} --missing indicator",
+        )
 
 
 def _class_like(look: SeenRows) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rlselect.data import kind_of
-from rlselect.preflight._columns import common_marks, is_constant
+from rlselect.preflight._columns import ColumnFacts, common_marks, is_constant
 from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
 from rlselect.preflight._features import STRAYS
@@ -96,8 +96,8 @@ class _Situation:
         The rows.
     data, frame, target : str
         The files in a command, the table in a line of code, the column that is explained.
-    n, p : int
-        Rows and columns that are left.
+    n, p, width : int
+        Rows and columns that are left, and columns of the design that is made of these.
     visits : Visits or None
         Subjects that come several times.
     drop, dates, either, leaks : list of str
@@ -115,6 +115,7 @@ class _Situation:
     target: str
     n: int
     p: int
+    width: int
     visits: Visits | None
     drop: list[str]
     dates: list[str]
@@ -162,6 +163,7 @@ def _read(look: SeenRows, findings: list[Finding], files: Sequence[str]) -> _Sit
         target=look.target.name if look.target else "TARGET",
         n=look.n_rows or look.n_seen,
         p=len(look.columns) - len(drop),
+        width=sum(_width(c) for c in look.columns if c.name not in drop),
         visits=find_visits(look),
         drop=drop,
         dates=dates,
@@ -172,6 +174,11 @@ def _read(look: SeenRows, findings: list[Finding], files: Sequence[str]) -> _Sit
         # other files than CSV say themselves what is a number, and what is missing
         cell_flags=[*_cell_flags(look, findings)] if kind_of(files[0]) in ("csv", None) else [],
     )
+
+
+def _width(column: ColumnFacts) -> int:
+    """Columns of a design: one for each level of text but the first, one that marks gaps."""
+    return max(column.n_distinct - 1 if column.is_text else 1, 1) + bool(column.n_missing)
 
 
 def _columns(findings: list[Finding], *what: str) -> list[str]:
@@ -229,7 +236,7 @@ def _bent(seen: _Situation) -> Recommendation:
         f"A forest predicts better than straight lines do: curves and products are searched for.{seen.order}",
         f"ActorCriticPredictor({option}).fit({seen.frame}, {seen.target!r})",
         seen.command("select", "--method acp", *seen.flags, *["--missing indicator"] * seen.gaps),
-        *cost_of("ActorCriticPredictor", seen.outcome, seen.n, seen.p),
+        *cost_of("ActorCriticPredictor", seen.outcome, seen.n, seen.width),
     )
 
 
@@ -242,7 +249,7 @@ def _straight(seen: _Situation) -> Recommendation:
         f"{explained}: subsets are priced by their evidence, {how}.{seen.order}",
         f'REVS(family="{family}"{option}).fit({seen.frame}, {seen.target!r})',
         seen.command("select", f"--family {family}", *seen.flags, *["--missing indicator"] * seen.gaps),
-        *cost_of("REVS", seen.outcome, seen.n, seen.p),
+        *cost_of("REVS", seen.outcome, seen.n, seen.width),
     )
 
 

@@ -16,7 +16,6 @@ Array = NDArray[np.float64]
 
 VISIT_WEEKS = (0, 1, 2, 4, 8, 12)
 SYMPTOMS = ("muscle_ache", "irritability", "headache", "fatigue", "depression", "overall")
-LABORATORY = ("wbc", "npc", "platelets", "viral_load")
 
 
 @dataclass(frozen=True)

@@ -183,6 +183,19 @@ def test_few_large_effects_leave_the_other_columns_alone():
     assert "ridge of all columns" not in str(model.summary())
 
 
+@pytest.mark.parametrize("p", [8, 40])
+def test_large_effects_do_not_hide_small_ones(p):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(600, p))
+    y = X[:, :4] @ [100.0, -30.0, 3.0, -1.0] + rng.normal(size=600)
+    selector = REVS(random_state=0).fit(X[:200], y[:200])
+    # z of the smallest is 14; a prior too narrow for the largest takes more off that than the smallest is
+    assert np.flatnonzero(selector.support_).tolist() == [0, 1, 2, 3]
+    low, high = selector.predict_interval(X[200:], level=0.8).T
+    assert 0.72 < np.mean((low < y[200:]) & (y[200:] < high)) < 0.88
+    assert np.mean(high - low) == pytest.approx(2 * 1.282, rel=0.15)
+
+
 def test_a_weight_is_a_repeated_row():
     X, y = few_columns("gaussian")
     times = np.arange(len(y)) % 3

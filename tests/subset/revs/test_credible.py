@@ -35,6 +35,37 @@ def test_sets_are_found(fitted):
     )
 
 
+def test_two_that_are_both_there_do_not_stand_in_for_one_another():
+    rng = np.random.default_rng(5)
+    common = rng.normal(size=100)
+    X = rng.normal(size=(100, 8))
+    X[:, :2] = 0.8 * common[:, None] + 0.6 * X[:, :2]
+    y = 0.45 * X[:, 0] + 0.45 * X[:, 1] + rng.normal(size=100)
+    model = REVS(random_state=0).fit(X, y)
+    # one of them is sure to be there, and most often both are
+    assert model.inclusion_[:2].min() > 0.85
+    assert model.inclusion_[:2].min() < 0.95
+    assert not [g for g in model.credible_groups_ if len(g["features"]) > 1]
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_opposites_and_other_units_are_copies(family):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 7))
+    X[:, 1] = rng.random(200) < 0.5
+    X[:, 4] = 1.0 - X[:, 1]
+    X[:, 5] = 32.0 + 1.8 * X[:, 0]
+    y = 2.0 * X[:, 0] + 3.0 * X[:, 1] + rng.normal(size=200)
+    model = REVS(random_state=0).fit(X, y if family == "gaussian" else y > 1.5)
+    assert np.flatnonzero(model.support_).tolist() == [0, 1]
+    assert model.inclusion_[[4, 5]].tolist() == model.inclusion_[[1, 0]].tolist()
+    assert model.inclusion_[:2].min() > 0.95
+    # where signs are asked for, one of two opposites may be allowed and the other one not
+    if family == "gaussian":
+        signed = REVS(signs={1: "-", 4: "-"}, random_state=0).fit(X, y)
+        assert signed.support_[[1, 4]].tolist() == [False, True]
+
+
 def test_the_joint_probability_is_that_of_all_subsets(fitted):
     X, model = fitted
     y = np.random.default_rng(1)  # the response of the fixture, drawn again

@@ -13,6 +13,8 @@ from rlselect.subset.revs.evidence import standardise
 # that one of the set is in, and the least correlation between any two of them: as users of SuSiE know it
 _LEVEL = 0.95
 _ALIKE = 0.5
+# a unit that stands in for a set is less often there beside it
+_MOSTLY = 0.5
 # what a unit must at least add to the set, and have alone to be looked at
 _ADDED = 0.002
 _SEEN = 0.005
@@ -33,7 +35,8 @@ def credible_groups(problem: Problem, found: Found) -> list[UnitGroup]:
 
     A unit that is sure alone is a set of one. The others start from the most probable one and take in, as
     long as the set is not sure, what is most often there when none of the set is, among units that are
-    correlated with all of the set and are there less often beside it than without. Exact copies belong to
+    correlated with all of the set and, where they are there, mostly without it and less often beside it than
+    by chance: of units that are in the model together none stands in for the other. Exact copies belong to
     the set of the one that represents them.
     """
     sure = np.flatnonzero((found.inclusion >= _LEVEL) & (problem.allowed | problem.always))
@@ -95,7 +98,7 @@ def _stand_ins(problem: Problem, found: Found, sure: NDArray[np.intp]) -> Iterab
         alike[first] = False
         while (total := float(weights @ covered)) < _LEVEL:
             beside = weights @ (inside & covered[:, None])
-            added = np.where(alike & (beside < share * total), share - beside, 0.0)
+            added = np.where(alike & (beside < share * min(total, _MOSTLY)), share - beside, 0.0)
             best = int(np.argmax(added))
             if added[best] < _ADDED:
                 break

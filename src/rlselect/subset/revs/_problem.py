@@ -140,6 +140,7 @@ def pose_problem(
     ties: str = "efron",
     time_ordered: bool = False,
     order: list[Any] | None = None,
+    signed: bool = False,
 ) -> Problem:
     """Read the options of a selector.
 
@@ -151,6 +152,8 @@ def pose_problem(
         As the user gave them.
     order : list, optional
         Labels of y in their order, where its type says one.
+    signed : bool, default=False
+        Whether coefficients must have signs: then x and -x are two things.
 
     Returns
     -------
@@ -177,7 +180,7 @@ def pose_problem(
         raise ValueError(
             f"always_select and never_select both name {', '.join(map(repr, both[:5]))}; drop one of the two."
         )
-    twin_of = _represent(find_twins(table, units), always, never)
+    twin_of = _represent(find_twins(table, units, turned=not signed), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
     doubted = _class_like(numbers) if asked == "auto" and family == "gaussian" else []
     return Problem(

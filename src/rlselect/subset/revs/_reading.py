@@ -77,6 +77,7 @@ def read_problem(
         ties=selector.ties,
         time_ordered=selector.time_ordered,
         order=category_order(X, y) if family in ("auto", "ordinal") else None,
+        signed=selector.signs is not None,
     )
     refuse_together(selector, problem.family, groups)
     problem.structure = read_structure(selector, problem)

@@ -184,8 +184,9 @@ class REVS(SubsetSelections):
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
         selected, or would save when it is not; five folds of at most 2,000 rows (copies of a
-        row share one). Of more than 5,000 rows or 2,000 columns only the selected features are judged, and
-        the others are NaN.
+        row share one). Of more than 2,000 columns only the selected features are judged, and the others are
+        NaN; so they are of more than 5,000 rows, where all that were read tell it (what the feature saves
+        there, less twice what it costs to learn its coefficients: Akaike's criterion).
     coef_ : array of shape (n_columns,) or (n_classes, n_columns)
         Coefficients of the refit, zero where not selected; one per design column (see `column_names_`), and
         for "multinomial" a row per class, which add up to zero.

@@ -186,6 +186,7 @@ def _pose(
                 never_select=selector.never_select,
                 ties=selector.ties,
                 order=order if selector.family in ("auto", "ordinal") else None,
+                signed=selector.signs is not None,
             )
         refuse_idle(selector, problem.family, offset)
         problem.structure = read_structure(selector, problem)

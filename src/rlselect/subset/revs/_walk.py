@@ -24,6 +24,7 @@ from rlselect.subset.revs.evidence import (
     SHAPES,
     JointSubset,
     OutcomeSubset,
+    RidgeSubset,
     Shape,
 )
 
@@ -437,13 +438,17 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
     """Set the prior of the coefficients to the one the current subset speaks for, out of the first `shapes`.
 
     Each thing that a shape adds to the plain prior has to be better by `proof`, in units of log evidence.
+    Where the widest that is compared is the best, wider ones are compared, too.
     """
     if walker.stopped or not walker.state.size:
         return
     for state, _ in _models(walker.state):
         among = state.shapes[: shapes if walker.state.size >= _SHAPE_EFFECTS else 1]
-        table = _priced_table(state, among, proof)
-        slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
+        while True:
+            table = _priced_table(state, among, proof)
+            slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
+            if slab < len(table) - 1 or not isinstance(state, RidgeSubset) or not state.widen():
+                break
         state.set_prior(state.slabs()[slab], among[shape])
 
 

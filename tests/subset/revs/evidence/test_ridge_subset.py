@@ -205,6 +205,19 @@ def test_the_prior_that_fits_the_effects_wins():
     assert 0.004 < best[1] < 0.025
 
 
+def test_the_widest_prior_is_no_limit_for_large_effects():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 4))
+    state = make_subset(X, X @ [100.0, 100.0, 100.0, 0.0] + rng.standard_normal(300))
+    state.reset(np.array([True, True, True, False]))
+    while np.argmax(state.evidence_table(SHAPES)[:, 0]) == len(state.slabs()) - 1:
+        assert state.widen()
+    state.set_prior(state.slabs()[np.argmax(state.evidence_table(SHAPES)[:, 0])], SHAPES[0])
+    # three effects of 100 have the variance 10,000, and what is left is the noise
+    assert 2e3 < state.slab < 5e4
+    assert state.noise * 3e4 == pytest.approx(1.0, rel=0.3)
+
+
 def test_columns_that_others_explain_are_no_failure():
     X, y, w = problem()
     X[:, 6] = X[:, 0] + X[:, 1]

@@ -17,10 +17,12 @@ from rlselect.kernels import (
     information,
     log_likelihood,
     null_intercept,
+    ridge_evidence_grid,
     score_and_curvature,
     small_decrement,
     solve_each,
 )
+from rlselect.subset.revs.evidence._ridge_subset import WIDER, WIDEST
 
 Floats = NDArray[np.float64]
 Subsets = list[NDArray[np.intp]]
@@ -130,7 +132,7 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
     subsets : list of arrays of int
         Places of their columns.
     slabs : array
-        The g to choose from.
+        The g to choose from, and larger ones where the first subset speaks for the largest.
     judged : int
         How many of the subsets, from the first on, predict rows that are left out.
 
@@ -140,9 +142,21 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
         Of the first subsets only, where time is up.
     """
     sums, found = _sums(rows), []
+    slabs = _with_room(sums, subsets[0], slabs, float(rows.weight.sum()))
     for part in _parcels(subsets):
         found.append(_some_linear(rows, sums, subsets[part], slabs, max(judged - part.start, 0)))
     return _joined(found)
+
+
+def _with_room(sums: _Sums, places: NDArray[np.intp], slabs: Floats, n: float) -> Floats:
+    """The g to choose from, and larger ones as long as a subset speaks for the largest."""
+    gram, cross = sums.gram[np.ix_(places, places)], sums.cross[places]
+    while len(places) and slabs[-1] < WIDEST:
+        evidence = ridge_evidence_grid(gram, cross, sums.total, max(n - 1.0, 1.0), slabs, None)[0]
+        if np.argmax(evidence) < len(slabs) - 1:
+            break
+        slabs = np.geomspace(slabs[0], WIDER * slabs[-1], len(slabs))
+    return slabs
 
 
 def _some_linear(rows: StandardRows, sums: _Sums, subsets: Subsets, slabs: Floats, judged: int) -> Posteriors:

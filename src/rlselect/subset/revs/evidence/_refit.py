@@ -48,7 +48,7 @@ class SeparationWarning(UserWarning):
 
 @dataclass
 class Fit:
-    """A generalised linear model on some columns."""
+    """A generalised linear model on some columns; `counted` is what its rows count."""
 
     intercept: float
     coef: Floats
@@ -57,6 +57,7 @@ class Fit:
     dispersion: float
     separated: bool
     overdispersion: float = 0.0
+    counted: float = 0.0
 
     @property
     def all_coef(self) -> Floats:
@@ -123,7 +124,7 @@ def fit_glm(
     turn[0, 1:] = -shift / scale
     coef, covariance = turn @ coef, turn @ covariance @ turn.T
     errors = np.sqrt(np.maximum(dispersion * np.diagonal(covariance)[1:], 0.0))
-    return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separation is not None, excess)
+    return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separation is not None, excess, n)
 
 
 def standardise(X: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:

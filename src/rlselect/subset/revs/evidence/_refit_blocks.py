@@ -80,7 +80,7 @@ def fit_moments(moments: Moments) -> Fit:
     covariance[0, 1:] = covariance[1:, 0] = -slopes @ middle
     covariance[0, 0] = 1.0 / n + middle @ slopes @ middle
     errors = np.sqrt(np.maximum(dispersion * np.diagonal(slopes), 0.0))
-    return Fit(intercept, coef, errors, covariance, dispersion, False)
+    return Fit(intercept, coef, errors, covariance, dispersion, False, counted=n)
 
 
 def is_precise(fit: Fit, moments: Moments) -> bool:
@@ -145,14 +145,15 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
             break
     coef, hessian, step = found.coef[0], found.direction.hessian[0], found.direction.step[0]
     signs = list(blocks(partial(_signs, coef, step, shift, scale, family)))
-    if looks_separated(max(drift for drift, _ in signs), min(margin for _, margin in signs)):
+    if looks_separated(max(drift for drift, *_ in signs), min(margin for _, margin, _ in signs)):
         return None
     turn = np.diag(np.concatenate([[1.0], 1.0 / scale]))
     turn[0, 1:] = -shift / scale
     covariance = turn @ np.linalg.pinv(hessian, rcond=SINGULAR, hermitian=True) @ turn.T
     coef = turn @ coef
     errors = np.sqrt(np.maximum(np.diagonal(covariance)[1:], 0.0))
-    return Fit(float(coef[0]), coef[1:], errors, covariance, 1.0, False, excess)
+    counted = sum(total for *_, total in signs)
+    return Fit(float(coef[0]), coef[1:], errors, covariance, 1.0, False, excess, counted)
 
 
 def _start(few: tuple, family: str) -> tuple[Floats, Floats, Floats, float]:
@@ -208,6 +209,8 @@ def _dispersion_parts(
 
 def _signs(
     coef: Floats, step: Floats, shift: Floats, scale: Floats, family: str, A: Floats, y: Floats, *more: Any
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
+    """What tells whether a block is separated, and what its rows count."""
     design, w, known = _rows_of(shift, scale, A, y, *more)
-    return separation_signs(family, y, coef @ design + known, step @ design, w)
+    drift, margin = separation_signs(family, y, coef @ design + known, step @ design, w)
+    return drift, margin, float(np.sum(w))

@@ -40,6 +40,9 @@ _REDO = 200
 _NEAR = 2.0
 # share of the variance of a column that counts as left beside the subset
 _LEAST_LEFT = 1e-6
+# the largest prior variance that is compared, in units of the noise, until effects speak for larger ones; how
+# much it grows at a time then, up to where rounding ends all
+_WIDE, WIDER, WIDEST = 4.0, 4.0, 4e10
 # what a subset is solved to
 _SOLVED = (
     "_subset",
@@ -95,6 +98,7 @@ class RidgeSubset:
     """
 
     shapes = SHAPES
+    widest = _WIDE
     _between: "Between | None" = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -414,10 +418,16 @@ class RidgeSubset:
         """The prior variances that `evidence_table` compares.
 
         The smallest still makes an effect at the detection limit of 2 log p likely: below it the prior says
-        that there is nothing to find, and any noise would do.
+        that there is nothing to find, and any noise would do. The largest one is a matter of `widen`.
         """
         smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / self._gram.n, 1.0)
-        return np.geomspace(smallest, 4.0, 24)
+        return np.geomspace(smallest, self.widest, 24)
+
+    def widen(self) -> bool:
+        """Compare larger prior variances too: what narrow ones take off large effects counts as noise."""
+        room = self.widest < WIDEST
+        self.widest *= WIDER if room else 1.0
+        return room
 
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""

@@ -3,7 +3,7 @@ r"""First-stage effect modifiers that act through the second stage alone: three 
 Which arm of the first stage is best depends on x0 and on the site, but only through z, which the second stage
 is decided by; the reward of the first stage knows nothing of it.
 
-python experiments/regime_modifiers.py --replicates 12 --seed 1240000 \
+python experiments/regime_modifiers.py --replicates 8 --seed 1240000 \
     --records experiments/results/regime_modifiers.jsonl --out experiments/results/regime_modifiers.md
 """
 

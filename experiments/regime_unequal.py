@@ -1,6 +1,6 @@
 r"""Trials of one stage whose arms have unequal shares: are the columns found that decide?
 
-python experiments/regime_unequal.py --replicates 10 --seed 1270000 \
+python experiments/regime_unequal.py --replicates 8 --seed 1270000 \
     --records experiments/results/regime_unequal.jsonl --out experiments/results/regime_unequal.md
 """
 

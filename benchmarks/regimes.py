@@ -175,8 +175,9 @@ def table_of(records):
         "% intervals that held the value; processor seconds. BOWL knows two actions only. So few trials per "
         "cell say which methods fail, not which of two good ones is better.",
         "",
-        f"`{COMMAND}` (econml is left out where it is not installed), and six more trials of four arms: "
-        "`--designs 'four arms' --methods QLearning 'lasso Q' --replicates 6 --seed 2200`",
+        f"`{COMMAND}` (econml is left out where it is not installed), of an earlier state; later, QLearning "
+        "and lasso Q of four arms: `--designs 'four arms' --methods QLearning 'lasso Q' --replicates 8 "
+        "--seed 1260000`",
         "",
         "| design | n | method | trials | value | of optimum | missed | coverage | seconds |",
         "|---|---|---|---|---|---|---|---|---|",

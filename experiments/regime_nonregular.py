@@ -5,6 +5,9 @@ python experiments/regime_nonregular.py --records experiments/results/regime_non
 
 python experiments/regime_nonregular.py --records experiments/results/regime_nonregular_default.jsonl \
     --replicates 112 --seed 43000 --models auto --out experiments/results/regime_nonregular_default.md
+
+python experiments/regime_nonregular.py --records experiments/results/regime_nonregular_again.jsonl \
+    --replicates 38 --seed 1220000 --models auto --out experiments/results/regime_nonregular_again.md
 """
 
 import numpy as np

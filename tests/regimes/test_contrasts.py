@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import t as student
 
 from rlselect import QLearning, TrialData
-from rlselect.regimes._contrasts import _slope
 from rlselect.regimes._sample import Sample
+from rlselect.regimes._slopes import _slope
 
 HALF = {-1: 0.5, 1: 0.5}
 

@@ -11,7 +11,7 @@ from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import Split
 from rlselect.regimes._line_machine import LineMachine, _losses, _moments, lines_again, prefer_lines
 from rlselect.regimes._selection import StageSelection
-from rlselect.regimes._spike_and_slab import _Chains, average_slopes
+from rlselect.regimes._spike_and_slab import _Chains, _Grid, average_slopes
 from rlselect.regimes._stage_machine import StageMachine
 
 
@@ -43,7 +43,7 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
     D = rng.normal(size=(n, d))
     y = D @ [0.4, 0.0, 0.25, 0.0] + rng.normal(size=n)
     data, _, _ = _moments(D, y, np.ones(n), [np.zeros(n, dtype=bool)])
-    weights, slopes, squares = [], [], []
+    weights, slopes, squares, there = [], [], [], []
     for on in product([False, True], repeat=d):
         mine = np.flatnonzero(on)
         A = data.gram[0][np.ix_(mine, mine)] / noise + np.eye(len(mine)) / slab
@@ -53,6 +53,7 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
         slopes.append(np.bincount(mine, weights=mean, minlength=d))
         spread = np.diag(np.linalg.inv(A))
         squares.append(np.bincount(mine, weights=np.square(mean) + spread, minlength=d))
+        there.append(on)
     weights = np.exp(np.array(weights) - max(weights))
     weights /= weights.sum()
     # with what is learnt about blocks and noise held where the sets of slopes know it
@@ -67,6 +68,25 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
     found = average_slopes(data, np.zeros(d, dtype=int))
     np.testing.assert_allclose(found.slopes[0], weights @ np.array(slopes), atol=0.02)
     np.testing.assert_allclose(found.squares[0], weights @ np.array(squares), atol=0.01)
+    np.testing.assert_allclose(found.there[0], weights @ np.array(there), atol=0.03)
+
+
+def test_shares_and_variances_of_a_block_are_drawn_by_their_probability():
+    sizes, unit, chances = np.array([4, 9]), np.array([[2.0]]), (np.arange(4000) + 0.5) / 4000
+    grid = _Grid(sizes, unit)
+    shape = (2, 1, len(chances))
+    there, squares = (np.broadcast_to(np.reshape(given, (2, 1, 1)), shape) for given in ([1, 6], [0.3, 0.8]))
+    shares, slabs = grid.draw(there, squares, np.broadcast_to(chances, shape))
+    for block in range(2):
+        k, size, square = there[block, 0, 0], sizes[block], squares[block, 0, 0]
+        found, count = np.unique(
+            np.column_stack([shares[block, 0], slabs[block, 0]]), axis=0, return_counts=True
+        )
+        share, slab = found.T
+        # a logit that is uniform has the density 1 / (share (1 - share)) where all shares are equally likely
+        odds = share ** (k + 1) * (1.0 - share) ** (size - k + 1) * slab ** (-0.5 * k)
+        odds *= np.exp(-0.5 * square / slab)
+        np.testing.assert_allclose(count / count.sum(), odds / odds.sum(), atol=0.002)
 
 
 def test_moments_are_those_of_the_rows_that_are_left():

@@ -1,4 +1,4 @@
-"""Decision features of models that are no kernel machines: their contrasts may be curved."""
+"""Decision features: which set is chosen, and those of models that are no kernel machines."""
 
 import warnings
 
@@ -8,6 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from rlselect import QLearning, TrialData
+from rlselect.machines import EliminationPath
+from rlselect.regimes._tailoring import TailoringPath
 
 
 def test_a_regressor_may_decide_by_a_curve():
@@ -33,3 +35,35 @@ def test_a_handful_of_subjects_may_be_in_one_fold():
             learner = QLearning(model="linear", random_state=seed).fit(trial)
         assert learner.tailoring_[0] in ([], ["x"])
         assert np.isfinite(learner.value_.value)
+
+
+def _judged(values):
+    """A path from two columns to none, whose sets are worth so much to each of four subjects."""
+    losses = [-np.array(mine, dtype=float) for mine in values]
+    return EliminationPath(sizes=[2, 1, 0], order=[1, 0], weights=np.ones(4), losses=losses)
+
+
+def test_a_column_of_the_best_set_stays_where_its_slope_is_sure():
+    # by column 0 decisions are worth .5 more on average, less than a standard error
+    path = _judged([[3, -1, 1, -1], [3, -1, 1, -1], [0, 0, 0, 0]])
+    assert TailoringPath(path, lambda groups: []).groups == []
+    assert TailoringPath(path, lambda groups: [g for g in groups if g == 0]).groups == [0]
+
+
+def test_no_slope_speaks_for_columns_that_change_no_decision():
+    asked = []
+    path = _judged([[1, 2, 3, 4]] * 3)
+    assert TailoringPath(path, lambda groups: asked.append(groups) or groups).groups == []
+    assert asked == [[]]
+
+
+def test_few_subjects_of_an_arm_do_not_hide_what_plainly_changes_its_worth():
+    """Decisions by x0 are worth less than a standard error more than one arm for all, which has 40 of 200."""
+    rng = np.random.default_rng(511)
+    X, drug = rng.normal(size=(200, 4)), rng.permutation(200) < 40
+    reward = X[:, 1] + drug * (0.1 + 0.8 * X[:, 0]) + rng.normal(size=200)
+    table = {f"x{j}": X[:, j] for j in range(4)} | {"drug": drug.astype(int), "reward": reward}
+    names = [f"x{j}" for j in range(4)]
+    stage = {"history": names, "action": "drug", "reward": "reward", "propensity": {0: 0.8, 1: 0.2}}
+    learner = QLearning(model="linear", random_state=0).fit(TrialData.from_wide(table, [stage]))
+    assert "x0" in learner.tailoring_[0]

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from rlselect.regimes._evaluation import Decide, Evaluation
 from rlselect.regimes._grow_trees import action_scores
 from rlselect.regimes._sample import Sample
+from rlselect.regimes._slopes import contrast_slopes
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stages import HistoryColumn, StageData
+from rlselect.regimes._stages import StageData
 
 __all__ = ["TailoringEffect", "tailoring_effects"]
 
@@ -94,49 +94,8 @@ def _slopes(
     stage: StageData, scores: np.ndarray, sample: Sample, wanted: Sequence[str], level: float
 ) -> list[TailoringEffect]:
     """Slopes of the contrasts with the first action on each wanted column, from scores (m, K)."""
-    candidates = _numbers(stage.columns, stage.history[stage.present])
-    n_compared = len(candidates) * (len(stage.labels) - 1)
-    freedom = max(sample.n_units - 2, 1)
-    quantile = float(student.ppf(1.0 - 0.5 * (1.0 - level) / max(n_compared, 1), freedom))
-    found = []
-    for (column, name), values in candidates.items():
-        if column not in wanted:
-            continue
-        for k in range(1, len(stage.labels)):
-            slope, error = _slope(values, scores[:, k] - scores[:, 0], sample)
-            reach = quantile * error
-            label = stage.labels[k], stage.labels[0]
-            found.append(
-                TailoringEffect(name, *label, slope, error, (slope - reach, slope + reach), n_compared)
-            )
-    return found
-
-
-def _numbers(columns: Sequence[HistoryColumn], history: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-    """Columns that vary, and the labels of others as 0 and 1, of unit standard deviation."""
-    found = {}
-    for column, values in zip(columns, history.T, strict=True):
-        parts = {column.name: values}
-        if column.labels:
-            # two labels are one question
-            asked = range(1, 2) if len(column.labels) == 2 else range(len(column.labels))
-            parts = {f"{column.name} = {column.labels[k]}": (values == k).astype(float) for k in asked}
-        for name, part in parts.items():
-            spread = part.std()
-            if spread > 1e-10 * abs(part.mean()):
-                found[column.name, name] = (part - part.mean()) / spread
-    return found
-
-
-def _slope(x: np.ndarray, y: np.ndarray, sample: Sample) -> tuple[float, float]:
-    """Weighted least squares slope and its robust (HC3) standard error, of clusters where there are any."""
-    weights = sample.weights
-    mean = weights @ x / weights.sum()
-    centred = x - mean
-    size = float(weights @ np.square(centred))
-    slope = float(weights @ (centred * y)) / size
-    residuals = y - weights @ y / weights.sum() - slope * centred
-    leverage = weights / weights.sum() + weights * np.square(centred) / size
-    residuals = residuals / np.maximum(1.0 - leverage, 1e-6)
-    parts = sample.totals(weights * centred * residuals)
-    return slope, float(np.sqrt(np.square(parts).sum())) / size
+    n_compared, slopes = contrast_slopes(stage, stage.history[stage.present], scores, sample, wanted, level)
+    return [
+        TailoringEffect(one.name, stage.labels[one.action], stage.labels[0], *one[3:], n_compared)
+        for one in slopes
+    ]

@@ -16,10 +16,9 @@ from rlselect.regimes._stage_machine import StageMachine, within_reach
 
 __all__ = ["LineMachine", "lines_again", "prefer_lines"]
 
-# A history column stays where the square of one of its expected slopes is at least this share of what is
-# expected of the square. Of a slope that is sharply known if it is there, that is how probable it is; many
-# weak slopes together need not be sharply known.
-_POINTS = 0.125
+# A history column stays where one of its slopes is rather there than not: where few slopes are, noise columns
+# leave, and where many weak ones are, all stay.
+_PROBABLE = 0.5
 # columns, products and bends that can be averaged over; of more, those of the selected history columns
 _MOST = 800
 _BENDS = 3
@@ -101,8 +100,8 @@ class LineMachine(StageMachine):
         of_bends = group[np.searchsorted(used, self.bends.owners[bent])]
         groups_of = np.concatenate([np.full(K, -1), group, np.repeat(group, K), of_bends])
         found, machines = average_slopes(data, blocks), []
-        for k, points in enumerate(np.square(found.slopes) >= _POINTS * found.squares):
-            needed = np.unique(groups_of[points & (groups_of >= 0)])
+        for k, probable in enumerate(found.there >= _PROBABLE):
+            needed = np.unique(groups_of[probable & (groups_of >= 0)])
             stays = np.isin(groups_of, [-1, *needed])
             slopes = np.where(stays, found.slopes[k], 0.0)
             machine = self._like(self.X, self.y, self.weights, self.subjects)

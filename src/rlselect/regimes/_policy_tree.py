@@ -26,6 +26,8 @@ _CUTS, _ALL_CUTS, _HASTY_PAIRS = 31, 900, 1.8e8
 _OF_A_PAIR = 200.0
 # a tree that takes more than this share of what is left is learnt in haste: others follow
 _LONG = 0.1
+# fewest subjects of a leaf, or a fiftieth of them: a rule for fewer is a rule for those very subjects
+_LEAST = 5
 
 
 @dataclass(frozen=True)
@@ -267,7 +269,7 @@ def learn_stage_tree(
     meant = [feasible_instead(np.full(len(rows), k), order, frame, history) for k in range(scores.shape[1])]
     scores = np.column_stack([scores[rows, chosen] for chosen in meant])
     sides = np.column_stack([np.empty((len(rows), 0), bool), *(split.is_low(history) for split in splits)])
-    root = find_tree(sides, scores, depth, max(1, len(rows) // 50))
+    root = find_tree(sides, scores, depth, max(_LEAST, len(rows) // 50))
     return StageTree(number, frame, splits, _merged(root), order)
 
 

@@ -97,7 +97,8 @@ class QLearning(BackwardLearner):
         By stage: the actions, in the order of the columns of :meth:`q_values`.
     tailoring_ : list of lists of str
         By stage: selected columns the decision depends on: the smallest set whose decisions are worth as
-        much, to one standard error, as those of the best set by cross-fitted doubly robust value.
+        much, to one standard error, as those of the best set by cross-fitted doubly robust value, and that
+        holds the columns of the best set whose slope is sure (95 %, all columns of the stage together).
     prognostic_ : list of lists of str
         By stage: selected columns that matter for the outcome only.
     tailoring_effects_ : list of lists of TailoringEffect

@@ -1,6 +1,6 @@
 """A fitted learner as plain values: which history matters, for what, and what the regime is worth."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ __all__ = ["Learnt", "answer_of", "marks_of", "report_of", "selected_from_few", 
 
 # subjects per history column below which values are noticeably too good
 _FEW_PER_COLUMN = 25
+_NOTHING_DECIDES = "The data do not show that the decision needs any history column."
 
 
 class Learnt(Protocol):
@@ -55,6 +56,7 @@ def report_of(
         "facts": {
             "Subjects": n_subjects,
             "Value of the regime": str(value),
+            "Value of the short rules": str(learner.regime_.value_),
             "Value of what was done": str(before),
             "Difference": str(value.less(before)),
         },
@@ -135,7 +137,7 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue, flattere
         for t, names in enumerate(learner.tailoring_, start=1)
         if names
     ]
-    parts.append(f"It is decided {name_some(by)}." if by else "No history column is needed to decide.")
+    parts.append(f"It is decided {name_some(by)}." if by else _NOTHING_DECIDES)
     return " ".join([*parts, *stopped_early(*learner.stop_reason_)])
 
 
@@ -190,7 +192,7 @@ def _effects(learner: Learnt) -> dict[str, Any]:
         else "Slopes compare one labelled action with another; how the best dose moves with the columns is "
         "told by the rules above."
         if any(learner.tailoring_)
-        else "No history column is needed to decide.",
+        else _NOTHING_DECIDES,
     }
 
 
@@ -213,18 +215,18 @@ def _overlap(learner: Learnt) -> dict[str, Any]:
     return {"title": "Whether actions can be compared", "columns": columns, "rows": rows, "note": note}
 
 
-def _offered(doses: bool, actions: Sequence[Any]) -> str:
-    """What could be chosen at a stage; candidates of doses are many, and chosen by the learner."""
+def _offered(doses: bool, actions: Sequence[Any], counts: Mapping[Any, int]) -> str:
+    """What could be chosen at a stage, and how many took it; candidates of doses are many."""
     if doses:
         return f"doses from {min(actions):.4g} to {max(actions):.4g}, {len(actions)} tried"
-    return ", ".join(map(str, actions))
+    return ", ".join(f"{action} ({counts.get(action, 0)})" for action in actions)
 
 
 def _stages(learner: Learnt) -> dict[str, Any]:
     rows = [
         [
             f"stage {t + 1}",
-            _offered(learner.regime_.stages[t].frame.doses is not None, actions),
+            _offered(learner.regime_.stages[t].frame.doses is not None, actions, learner.overlap_[t].counts),
             model if isinstance(model := learner.model_[t], str) else type(model).__name__,
             len(learner.selected_[t]),
             len(learner.history_names_in_[t]),
@@ -236,6 +238,7 @@ def _stages(learner: Learnt) -> dict[str, Any]:
         "title": "The stages",
         "columns": ["Stage", "Actions", "Model", "Columns kept", "Of", "Stopped"],
         "rows": rows,
+        "note": "In brackets: subjects who took the action.",
     }
 
 

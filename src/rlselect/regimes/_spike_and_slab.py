@@ -59,12 +59,15 @@ class Average(NamedTuple):
     ----------
     slopes, squares : (m, d) arrays
         Expected slopes, and their expected squares.
+    there : (m, d) array
+        How probable it is that a slope is not 0.
     noise : (m,) array
         Expected variance of the noise.
     """
 
     slopes: np.ndarray
     squares: np.ndarray
+    there: np.ndarray
     noise: np.ndarray
 
 
@@ -91,7 +94,7 @@ def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
     sizes = np.bincount(blocks)
     found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), blocks[kept], sizes)
     shape = data.cross.shape
-    every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows)
+    every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows), np.zeros(shape)
     for whole, part in zip(every, found, strict=False):
         whole[:, kept] = part
     return Average(*every, found.noise)
@@ -142,20 +145,21 @@ class _Chains:
         self._size = np.array(np.einsum("jjm->jm", self._gram))[..., None]
         strength = _strength(data)
         self._order = np.argsort(-strength, kind="stable")
-        self._blocks, self._sizes = blocks, sizes
+        self._blocks, self._members = blocks, np.equal.outer(np.arange(len(sizes)), blocks).astype(float)
         # random numbers go to blocks by what they say, whatever they are called
         said = np.bincount(blocks, weights=strength, minlength=len(sizes))
-        self._members = {int(b): np.flatnonzero(blocks == b) for b in np.argsort(-said, kind="stable")}
-        shape = (len(said), len(data.total), _CHAINS)
+        self._block_order = np.argsort(-said, kind="stable")
+        shape = (len(sizes), len(data.total), _CHAINS)
         self._unit = (data.total / data.rows)[:, None]
+        self._grid = _Grid(sizes, self._unit)
         self.noise = np.broadcast_to(0.5 * self._unit, shape[1:]).copy()
         self._slab = np.broadcast_to(0.1 * self._unit, shape).copy()
         self._share = np.broadcast_to(np.linspace(0.1, 0.9, _CHAINS), shape).copy()
         self.slopes = np.zeros((len(blocks), *shape[1:]))
         self._fitted = np.zeros_like(self.slopes)
 
-    def sweep(self) -> tuple[np.ndarray, np.ndarray]:
-        """Draw all once: expected slopes and squares, (d, m) means over the chains."""
+    def sweep(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw all once: expected slopes and squares, and their chances, (d, m) means over the chains."""
         slab, noise = self._slab[self._blocks], self.noise
         spread = 1.0 / (self._size / noise + 1.0 / slab)
         odds = np.log(self._share / (1.0 - self._share))[self._blocks] + 0.5 * np.log(spread / slab)
@@ -178,29 +182,52 @@ class _Chains:
         there = expit(odds + half * np.square(means))
         self._draw_blocks()
         squares = there * (np.square(means) + spread)
-        return (there * means).mean(axis=2), squares.mean(axis=2)
+        return (there * means).mean(axis=2), squares.mean(axis=2), there.mean(axis=2)
 
     def _draw_blocks(self) -> None:
         """Shares and variances of the slopes of each block, and the variance of the noise."""
-        share, deviation = (part.ravel() for part in np.meshgrid(expit(_LOGITS), _DEVIATIONS))
-        # all shares are equally likely, and lie the closer the nearer they are to 0 or 1
-        rare = 1.0 - share
-        prior = np.log(share * rare)
-        for block, members in self._members.items():
-            mine, size = self.slopes[members], self._sizes[block]
-            there = (mine != 0.0).sum(axis=0)[..., None]
-            squares = np.square(mine).sum(axis=0)[..., None]
-            slab = np.square(deviation) / np.maximum(share * size, 1.0)
-            chances = prior + there * (np.log(share) - 0.5 * np.log(slab)) + (size - there) * np.log(rare)
-            chances -= 0.5 * squares / (slab * self._unit[..., None])
-            drawn = _draw(chances, self._rng)
-            self._share[block], self._slab[block] = share[drawn], slab[drawn] * self._unit
+        there, squares = (
+            (self._members @ part.reshape(len(part), -1)).reshape(self._share.shape)
+            for part in (self.slopes != 0.0, np.square(self.slopes))
+        )
+        chance = np.empty(self._share.shape)
+        chance[self._block_order] = self._rng.uniform(size=chance.shape)
+        self._share, self._slab = self._grid.draw(there, squares, chance)
         left = self._total[:, None] + (self.slopes * (self._fitted - 2.0 * self._cross)).sum(axis=0)
         left = np.maximum(left, 1e-9 * self._total[:, None])
         self.noise = left / (2.0 * self._rng.gamma(0.5 * (self._rows[:, None] - 1.0), size=left.shape))
 
 
-def _draw(chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Positions (...,) in the last axis, by the logarithms of their chances."""
-    shares = np.exp(chances - chances.max(axis=-1, keepdims=True)).cumsum(axis=-1)
-    return (shares < rng.uniform(size=chances.shape[:-1])[..., None] * shares[..., -1:]).sum(axis=-1)
+class _Grid:
+    """Shares and variances that slopes of a block may have, (g,) pairs of them, and how probable they are.
+
+    Parameters
+    ----------
+    sizes : (b,) int array
+        Of the blocks.
+    unit : (m, 1) array
+        Variances of the responses.
+    """
+
+    def __init__(self, sizes: np.ndarray, unit: np.ndarray) -> None:
+        self._share, deviation = (part.ravel() for part in np.meshgrid(expit(_LOGITS), _DEVIATIONS))
+        share, rare = np.log(self._share), np.log(1.0 - self._share)
+        self._slab = np.square(deviation) / np.maximum(self._share * sizes[:, None], 1.0)
+        self._unit = unit
+        # all shares are equally likely, and lie the closer the nearer they are to 0 or 1
+        self._none = share + rare + sizes[:, None] * rare
+        self._each = share - rare - 0.5 * np.log(self._slab)
+        self._square = -0.5 / (self._slab[:, None] * unit)
+
+    def draw(
+        self, there: np.ndarray, squares: np.ndarray, chance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A share and a variance for each block, given how many slopes there are and their squares.
+
+        All are (b, m, c) arrays; ``chance`` is uniform on 0 to 1.
+        """
+        logs = there[..., None] * self._each[:, None, None] + squares[..., None] * self._square[:, :, None]
+        logs += self._none[:, None, None]
+        shares = np.exp(logs - logs.max(axis=-1, keepdims=True)).cumsum(axis=-1)
+        drawn = (shares < chance[..., None] * shares[..., -1:]).sum(axis=-1)
+        return self._share[drawn], np.take_along_axis(self._slab[:, None], drawn, axis=-1) * self._unit

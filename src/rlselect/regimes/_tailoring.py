@@ -1,6 +1,6 @@
 """Decision features: contrast-only elimination judged by the doubly robust value of its decisions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,15 @@ from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._column_machine import columns_of, many
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._held_out_folds import adaptive_cycle
+from rlselect.regimes._sample import Sample
+from rlselect.regimes._slopes import contrast_slopes
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stages import best_feasible
 
 __all__ = ["TailoringPath", "find_tailoring"]
+
+# level at which slopes are sure, of all columns of a stage together
+_SURE = 0.95
 
 
 class TailoringPath:
@@ -39,17 +44,23 @@ class TailoringPath:
     difference, difference_standard_error : (m,) arrays
         Paired, from the best set.
     groups : list of int
-        The chosen set: the smallest within one standard error of the best.
+        The chosen set: the smallest within one standard error of the best that holds the columns of the best
+        one whose slopes are sure. The value of decisions is a coarse judge, above all of an action that few
+        subjects took: it may not tell a column that plainly changes what an action is worth.
     """
 
-    def __init__(self, path: EliminationPath) -> None:
+    def __init__(self, path: EliminationPath, sure: Callable[[list[int]], list[int]]) -> None:
         compared = paired_comparison(path)
         self.sizes = np.array(path.sizes)
         self.value, self.standard_error = -compared["risk"], compared["standard_error"]
         self.difference = compared["difference"]
         self.difference_standard_error = compared["difference_standard_error"]
-        inside = self.difference <= self.difference_standard_error
-        self.groups = sorted(path.order[::-1][: int(self.sizes[np.flatnonzero(inside)[-1]])])
+        last_first = path.order[::-1]
+        # of sets that are equally good, the smallest
+        best = last_first[: self.sizes[np.flatnonzero(self.difference == 0.0)[-1]]]
+        least = max((last_first.index(g) + 1 for g in sure(best)), default=0)
+        inside = (self.difference <= self.difference_standard_error) & (self.sizes >= least)
+        self.groups = sorted(last_first[: int(self.sizes[np.flatnonzero(inside)[-1]])])
 
 
 def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -> KernelState:
@@ -170,9 +181,18 @@ def find_tailoring(
     judge = (history, stage.shares(rows), evaluation.importance[t][rows], stage.allowed(history))
     enough = splits[:1] if many(len(y)) and not _by_columns(machine, selected) else splits
     tasks = ((machine, selected, path, lam, *judge, folds[rows]) for folds in enough)
-    scores = np.mean(run_tasks(_scores, tasks), axis=0)
+    scores, contrasts = (np.mean(part, axis=0) for part in zip(*run_tasks(_scores, tasks), strict=True))
     judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights, losses=list(-scores))
-    found = TailoringPath(judged)
+    sample = Sample(weights, evaluation.trial.sample.part(rows).clusters)
+
+    def sure(groups: list[int]) -> list[int]:
+        if stage.doses is not None:
+            return []
+        names = {machine.encoder.names[selected[g]]: g for g in groups}
+        slopes = contrast_slopes(stage, history, contrasts, sample, list(names), _SURE)[1]
+        return [names[one.column] for one in slopes if one.interval[0] > 0.0 or one.interval[1] < 0.0]
+
+    found = TailoringPath(judged, sure)
     found.groups = sorted(selected[g] for g in found.groups)
     return found
 
@@ -187,24 +207,23 @@ def _scores(
     importance: np.ndarray,
     allowed: np.ndarray,
     folds: np.ndarray,
-) -> np.ndarray:
-    """Doubly robust scores of the decisions of each visited set, largest first."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Doubly robust scores of the decisions of each visited set, largest first, and of each action."""
     every = machine.encoder.each_action(history)
-    scores = np.empty((len(path.sizes), len(machine.y)))
+    scores, contrasts = np.empty((len(path.sizes), len(machine.y))), np.empty(importance.shape)
     for fold in np.unique(folds):
         test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         learn = _ColumnFold if _by_columns(machine, selected) else _KernelFold
         fold_machine = learn(machine, selected, train, lam)
         mine = [X[test] for X in every]
-        outcome = None
+        rows = np.arange(len(test))
         for step, size in enumerate(path.sizes):
             if step:
                 fold_machine.drop(path.order[len(selected) - path.sizes[step - 1] : len(selected) - size])
             stop_if_late()
             q = fold_machine.q_values(mine)
-            outcome = q if outcome is None else outcome
-            chosen = best_feasible(q, allowed[test])
-            rows = np.arange(len(test))
-            residual = machine.y[test] - (outcome * taken[test]).sum(axis=1)
-            scores[step, test] = outcome[rows, chosen] + importance[test, chosen] * residual
-    return scores
+            if not step:
+                residual = machine.y[test] - (q * taken[test]).sum(axis=1)
+                contrasts[test] = q + importance[test] * residual[:, None]
+            scores[step, test] = contrasts[test][rows, best_feasible(q, allowed[test])]
+    return scores, contrasts

@@ -151,7 +151,7 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
 def _with_room(sums: _Sums, places: NDArray[np.intp], slabs: Floats, n: float) -> Floats:
     """The g to choose from, and larger ones as long as a subset speaks for the largest."""
     gram, cross = sums.gram[np.ix_(places, places)], sums.cross[places]
-    while len(places) and slabs[-1] < WIDEST:
+    while len(places) and len(slabs) > 1 and slabs[-1] < WIDEST:
         evidence = ridge_evidence_grid(gram, cross, sums.total, max(n - 1.0, 1.0), slabs, None)[0]
         if np.argmax(evidence) < len(slabs) - 1:
             break

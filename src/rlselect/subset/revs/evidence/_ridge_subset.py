@@ -42,7 +42,7 @@ _NEAR = 2.0
 _LEAST_LEFT = 1e-6
 # the largest prior variance that is compared, in units of the noise, until effects speak for larger ones; how
 # much it grows at a time then, up to where rounding ends all
-_WIDE, WIDER, WIDEST = 4.0, 4.0, 4e10
+_WIDE, WIDER, WIDEST = 4.0, 4.0, 1e6
 # what a subset is solved to
 _SOLVED = (
     "_subset",

@@ -130,6 +130,19 @@ def test_classes_have_probabilities(folder):
     told = pd.read_csv(folder / "p.csv")
     np.testing.assert_allclose(told["p(high)"] + told["p(low)"], 1.0)
     assert set(told.prediction) == {"high", "low"}
+    done = run("predict", folder / "m.rls", folder / "two.csv", "--out", folder / "p.csv", "--interval", ".9")
+    assert "leave out --interval" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("rows", ["all.parquet", "all.csv"])
+def test_numbers_have_intervals(folder, rows):
+    run("select", folder / "parts", "--target", "y", "--save", folder / "m.rls")
+    done = run("predict", folder / "m.rls", folder / rows, "--out", folder / "p.csv", "--interval", "0.8")
+    assert done.exit_code == 0, done.output
+    told, data = pd.read_csv(folder / "p.csv"), pd.read_parquet(folder / "all.parquet")
+    model = rlselect.load(folder / "m.rls")
+    expected = model.predict_interval(data[list(model.feature_names_in_)], level=0.8)
+    np.testing.assert_allclose(told[["lower", "upper"]], expected)
 
 
 def test_what_is_in_the_way_is_told_at_once_with_flags(folder):
@@ -222,6 +235,11 @@ def test_columns_that_are_dropped_are_not_read(folder):
         (["predict", "m.rls", "all.csv", "--out", "p.xls"], "must end in .csv, .parquet, .feather"),
         (["predict", "m.rls", "all.csv", "--out", "m.rls"], "give another name"),
         (["predict", "m.rls", "all.jsonl", "--out", "p.csv", "--proba"], "leave out --proba"),
+        (["predict", "m.rls", "all.csv", "--out", "p.csv", "--interval", "2"], "0.0<x<1.0"),
+        (
+            ["predict", "m.rls", "all.csv", "--out", "p.csv", "--interval", "9e-1", "--no-average"],
+            "leave out --no-average or --interval",
+        ),
     ],
 )
 def test_errors_name_the_flag(words, message, folder):

@@ -253,6 +253,12 @@ def check(
 )
 @click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
 @click.option(
+    "--interval",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    metavar="LEVEL",
+    help="Lower and upper ends that hold a new number with this probability, such as 0.9; revs only.",
+)
+@click.option(
     "--no-average",
     is_flag=True,
     help="Predict from the selected variables alone, not from an average over subsets; revs only.",
@@ -271,6 +277,7 @@ def predict(
     data: tuple[str, ...],
     out: Path,
     proba: bool,
+    interval: float | None,
     no_average: bool,
     keep: tuple[str, ...],
     expand_dates: "DateOrder | None",
@@ -289,6 +296,7 @@ def predict(
                 table,
                 out,
                 proba=proba,
+                interval=interval,
                 average=not no_average,
                 kept=kept,
                 expand_dates=expand_dates,

@@ -136,6 +136,7 @@ def write_predictions(
     out: Path,
     *,
     proba: bool,
+    interval: float | None = None,
     average: bool = True,
     kept: Iterator[pa.Table] | None = None,
     expand_dates: DateOrder | None = None,
@@ -152,6 +153,8 @@ def write_predictions(
         .csv, .parquet, .feather or .jsonl.
     proba : bool
         Whether to add the probabilities of the classes.
+    interval : float, optional
+        Probability with which the ends to add hold a new value; all rows are loaded for it.
     average : bool, default=True
         Whether a model may average over subsets, where it can.
     kept : iterator of pyarrow.Table, optional
@@ -175,6 +178,9 @@ def write_predictions(
         raise ValueError(f"{str(path)!r} predicts numbers, not classes; leave out --proba.")
     if proba and hasattr(model, "response_names_"):
         raise ValueError(f"{str(path)!r} predicts several responses; leave out --proba.")
+    if interval is not None:
+        _refuse_interval(model, path, average)
+        data = load_source(data, "rlselect predict --interval")
     data = _for_model(model, str(path), data, expand_dates)
     given = {}
     if not average:
@@ -184,8 +190,16 @@ def write_predictions(
                 "--no-average."
             )
         given = {"average": False}
-    tables = _tables(model, data, proba, given)
+    tables = _tables(model, data, proba, interval, given)
     return write_tables(out, tables if kept is None else _beside(kept, tables))
+
+
+def _refuse_interval(model: Any, path: Path, average: bool) -> None:
+    """Refuse intervals of a model that has none."""
+    if not hasattr(model, "predict_interval") or model.family_ != "gaussian":
+        raise ValueError(f"{str(path)!r} has no intervals, as numbers of revs have; leave out --interval.")
+    if not average:
+        raise ValueError("Intervals stand about an average; leave out --no-average or --interval.")
 
 
 def _beside(kept: Iterator[pa.Table], tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -204,7 +218,9 @@ def _beside(kept: Iterator[pa.Table], tables: Iterator[pa.Table]) -> Iterator[pa
         yield pa.table([*beside.columns, *told.columns], [*beside.column_names, *told.column_names])
 
 
-def _tables(model: Any, data: Any, proba: bool, given: dict[str, Any]) -> Iterator[pa.Table]:
+def _tables(
+    model: Any, data: Any, proba: bool, interval: float | None, given: dict[str, Any]
+) -> Iterator[pa.Table]:
     """Predictions as tables: one for rows in memory, one for each batch of a source."""
     if hasattr(model, "long_columns_"):
         from rlselect.cli._regimes import recommend_rows
@@ -216,6 +232,7 @@ def _tables(model: Any, data: Any, proba: bool, given: dict[str, Any]) -> Iterat
         return
     told = model.predict(data, **given)
     shares = model.predict_proba(data, **given) if proba else None
+    ends = None if interval is None else model.predict_interval(data, level=interval)
     whole = hasattr(told, "shape")
     batches = [told] if whole else told
     beside = repeat(None) if shares is None else ([shares] if whole else shares)
@@ -226,4 +243,17 @@ def _tables(model: Any, data: Any, proba: bool, given: dict[str, Any]) -> Iterat
             columns = {f"prediction of {name}": np.asarray(labels)[:, k] for k, name in enumerate(each)}
         if share is not None:
             columns |= {f"p({name})": np.asarray(share)[:, k] for k, name in enumerate(model.classes_)}
+        if ends is not None:
+            columns |= _named_ends(ends, each)
         yield pa.table({name: pa.array(values) for name, values in columns.items()})
+
+
+def _named_ends(ends: np.ndarray, responses: Any) -> dict[str, np.ndarray]:
+    """Ends of intervals of shape (n_rows, 2), or (n_rows, n_responses, 2), by the names of their columns."""
+    if responses is None:
+        return {"lower": ends[:, 0], "upper": ends[:, 1]}
+    return {
+        f"{end} of {name}": ends[:, k, i]
+        for k, name in enumerate(responses)
+        for i, end in enumerate(("lower", "upper"))
+    }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,8 @@ def _turned(table: DataSource, few: Any, single: NDArray[np.intp]) -> list[tuple
     first, other = place.reshape(pairs.shape).T
     scale = np.sign(marks[which]) / size[which]
     same = np.ones(len(pairs), dtype=bool)
-    for part in _some_cells(table, single[which]):
+    # the few rows first: where they tell all pairs apart, the others are not read
+    for part in chain([few[:, single[which]]], _some_cells(table, single[which])):
         Z = (_dense(part) - middle[which]) * scale
         known = rounding[which] + _ROUNDINGS * np.finfo(few.dtype).eps * np.abs(Z).max(axis=0, initial=0.0)
         same &= np.abs(Z[:, first] - Z[:, other]).max(axis=0, initial=0.0) <= known[first] + known[other]

@@ -147,7 +147,8 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         if not weights.any():
             return _of_refit(columns, refit, found.n_rows_read)
         weights = weights / weights.sum()
-    alike = 0.0 if found.dependence is None else found.dependence.share
+    # clusters that do not tell what rows share are of one row each, or the only one: it changes nothing
+    alike = 0.0 if found.dependence is None else float(np.nan_to_num(found.dependence.share))
     left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
     said, said_by_refit = left_out.said_by(posteriors, places), left_out.said_by_refit(places)
     given = shift, scale

@@ -22,7 +22,7 @@ from rlselect.kernels import (
     small_decrement,
     solve_each,
 )
-from rlselect.subset.revs.evidence._ridge_subset import WIDER, WIDEST
+from rlselect.subset.revs.evidence._prior_width import widened
 
 Floats = NDArray[np.float64]
 Subsets = list[NDArray[np.intp]]
@@ -151,11 +151,12 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
 def _with_room(sums: _Sums, places: NDArray[np.intp], slabs: Floats, n: float) -> Floats:
     """The g to choose from, and larger ones as long as a subset speaks for the largest."""
     gram, cross = sums.gram[np.ix_(places, places)], sums.cross[places]
-    while len(places) and len(slabs) > 1 and slabs[-1] < WIDEST:
+    while len(places) and len(slabs) > 1:
         evidence = ridge_evidence_grid(gram, cross, sums.total, max(n - 1.0, 1.0), slabs, None)[0]
-        if np.argmax(evidence) < len(slabs) - 1:
+        widest = widened(slabs[-1], len(places), n)
+        if np.argmax(evidence) < len(slabs) - 1 or widest == slabs[-1]:
             break
-        slabs = np.geomspace(slabs[0], WIDER * slabs[-1], len(slabs))
+        slabs = np.geomspace(slabs[0], widest, len(slabs))
     return slabs
 
 

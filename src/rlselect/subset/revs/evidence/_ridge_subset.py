@@ -28,6 +28,7 @@ from rlselect.learn import subset_key
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
 from rlselect.subset.revs.evidence._look import Look, Scores, paying_z
+from rlselect.subset.revs.evidence._prior_width import WIDE, widened
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
 from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tie, tied_rows
@@ -40,9 +41,6 @@ _REDO = 200
 _NEAR = 2.0
 # share of the variance of a column that counts as left beside the subset
 _LEAST_LEFT = 1e-6
-# the largest prior variance that is compared, in units of the noise, until effects speak for larger ones; how
-# much it grows at a time then, up to where rounding ends all
-_WIDE, WIDER, WIDEST = 4.0, 4.0, 1e6
 # what a subset is solved to
 _SOLVED = (
     "_subset",
@@ -98,7 +96,7 @@ class RidgeSubset:
     """
 
     shapes = SHAPES
-    widest = _WIDE
+    widest = WIDE
     _between: "Between | None" = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -424,10 +422,9 @@ class RidgeSubset:
         return np.geomspace(smallest, self.widest, 24)
 
     def widen(self) -> bool:
-        """Compare larger prior variances too: what narrow ones take off large effects counts as noise."""
-        room = self.widest < WIDEST
-        self.widest *= WIDER if room else 1.0
-        return room
+        """Compare larger prior variances too, where rows allow for it; whether they do."""
+        before, self.widest = self.widest, widened(self.widest, len(self._subset), self._gram.n)
+        return self.widest > before
 
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""

@@ -72,7 +72,7 @@ def switched_numbers(n=300, p=6, seed=0):
     return X, 3.0 + 2.0 * y
 
 
-def trial(n=100, p=6, seed=0):
+def trial(n=60, p=6, seed=0):
     """One stage; the first column matters for the reward, the third one for the decision."""
     rng = np.random.default_rng(seed)
     X, action = rng.standard_normal((n, p)), rng.integers(0, 2, n)

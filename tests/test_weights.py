@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rlselect import REVS, DatumwiseClassifier, RiskRFE
+from rlselect.datumwise import PolicyIteration
 from rlselect.temporal import TemporalProcessRegression
 
-SHAPES = {"p/n = 0.1": (100, 10), "p/n = 1": (36, 36), "p/n = 3": (24, 72)}
+SHORT = PolicyIteration(n_iter=4)
+SHAPES = {"p/n = 0.1": (100, 10), "p/n = 1": (26, 26), "p/n = 3": (16, 48)}
 
 
 def problem(n, p, kind, seed=0):
@@ -80,7 +82,9 @@ def test_risk_rfe(shape, kind):
 @pytest.mark.parametrize(("n", "p"), [(60, 6), (12, 12), (10, 30)])
 def test_datumwise(n, p):
     X, y, weight = problem(n, p, "binomial")
-    mine, other = both(lambda: DatumwiseClassifier(scoring="bins", random_state=0), X, y, weight)
+    mine, other = both(
+        lambda: DatumwiseClassifier(scoring="bins", search=SHORT, random_state=0), X, y, weight
+    )
     assert_same(mine, other, ["support_", "inclusion_"])
     np.testing.assert_array_equal(mine.predict(X), other.predict(X))
 

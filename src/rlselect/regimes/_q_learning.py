@@ -156,7 +156,7 @@ class QLearning(BackwardLearner):
     --------
     >>> from rlselect import QLearning, TrialData
     >>> from rlselect.simulate import make_regime_trial
-    >>> simulated = make_regime_trial("I", 200, 10, random_state=1)
+    >>> simulated = make_regime_trial("I", 150, 5, random_state=1)
     >>> trial = TrialData.from_wide(simulated.columns, simulated.stages)
     >>> learner = QLearning(model="anova", random_state=0).fit(trial)
     >>> sorted(learner.selected_[1])

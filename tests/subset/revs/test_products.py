@@ -157,7 +157,7 @@ def test_all_that_a_fit_offers_knows_the_products(tmp_path):
 
 
 def test_rules_for_features_hold_beside_products():
-    X, y = data(p=9, effects=(0.0, 0.0, 1.0))
+    X, y = data(p=6, effects=(0.0, 0.0, 1.0))
     y = y + 2.0 * (X[:, 2] - 5)
     two = REVS(order=2, max_features=2, random_state=0).fit(X, y)
     assert two.support_.sum() <= 2

@@ -10,7 +10,7 @@ from rlselect.datumwise import PolicyIteration
 from rlselect.temporal import TemporalProcessRegression
 
 SHORT = PolicyIteration(n_iter=4)
-SHAPES = {"p/n = 0.1": (100, 10), "p/n = 1": (26, 26), "p/n = 3": (16, 48)}
+SHAPES = {"p/n = 0.1": (100, 10), "p/n = 1": (36, 36), "p/n = 3": (16, 48)}
 
 
 def problem(n, p, kind, seed=0):

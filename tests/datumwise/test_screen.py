@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse, special, stats
 
-from rlselect import DatumwiseClassifier
+from rlselect import DatumwiseClassifier, load, save
 from rlselect.datumwise import PolicyIteration, _screen
 from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._rules import PurchaseRules
@@ -29,6 +29,35 @@ def test_many_features_are_screened():
     assert model.unit_inclusion_[~model.learned_units_].sum() == 0
     every = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=None)).fit(X, y)
     assert every.learned_units_.all()
+
+
+def test_of_wide_groups_the_features_that_tell_most_are_learned_about(tmp_path):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(150, 90))
+    y = (X[:, 4] + X[:, 70] > 0).astype(int)
+    groups = np.repeat([0, 1, 2], 30)
+    search = PolicyIteration(n_iter=2, n_restarts=1, screen=5)
+    model = DatumwiseClassifier(feature_groups=groups, search=search, random_state=0).fit(X, y)
+    columns = model._fitted.columns
+    assert len(columns) <= PLAN.features_per_unit * 5 + 3
+    assert {4, 70} <= set(columns.tolist())
+    assert set(groups[columns]) == {0, 1, 2}
+    # a group is bought as a whole, whatever is looked at
+    bought = model.acquire(X)
+    assert all(len(np.unique(bought[:, groups == g].sum(axis=1))) <= 2 for g in range(3))
+    # what is not looked at changes nothing, and is not asked for
+    other = X.copy()
+    other[:, np.setdiff1d(np.arange(90), columns)] = np.nan
+    np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(X))
+    session = model.start()
+    values = {name: X[0, int(name[1:])] for name, _ in session.fields()}
+    assert set(values) < {f"x{j}" for j in range(90)}
+    assert session.tell(values).result().cost == model.feature_cost
+    save(model, tmp_path / "m.model")
+    again = load(tmp_path / "m.model").at(feature_cost=0.001)
+    np.testing.assert_array_equal(again.predict(X), model.at(feature_cost=0.001).predict(X))
+    every = DatumwiseClassifier(feature_groups=groups, search=PolicyIteration(n_iter=1, screen=None))
+    assert len(every.fit(X[:40], y[:40])._fitted.columns) == 90
 
 
 def test_screening_counts_a_category_once():

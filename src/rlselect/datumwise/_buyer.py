@@ -98,6 +98,8 @@ class FeatureBuyer(AfterFit, Estimator):
             most = table.screen_for(task)
             seen = table.units_in_time(most)
             known = table.units_to_learn(most, seen)
+            table = table.thinned(most, known)
+            rules = table.rules
             if task.scoring in ("network", "auto"):
                 known = by_content(table.X, table.labels, table.weights, rules, known)
             rows, learned = learn_policy(

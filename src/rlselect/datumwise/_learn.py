@@ -19,10 +19,11 @@ from rlselect.datumwise._levels import with_levels
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_learn import learn_networks
 from rlselect.datumwise._paper_iteration import iterate_as_paper
+from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._policy_iteration import iterate_policies
 from rlselect.datumwise._problem import CaseRows, PurchaseProblem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._rules import PurchaseRules
-from rlselect.datumwise._screen import quick_trends, screen_units, with_needs
+from rlselect.datumwise._screen import quick_trends, screen_features, screen_units, with_needs
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
 __all__ = ["CaseTable", "LearningTask", "learn_policy", "resolve", "sums_win"]
@@ -156,20 +157,36 @@ class CaseTable:
         """Those of some units that tell most about the class each alone, and what these need."""
         if most is None or len(among) <= most:
             return among
-        columns = self.rules.columns(among)
+        told = self._told(self.rules.columns(among))
+        return among[screen_units(rules=self.rules.subset(among), most=most, **told)]
+
+    def thinned(self, most: int | None, known: NDArray) -> "CaseTable":
+        """The table with only those features of groups that tell most about the class each alone.
+
+        A feature of a group that is bought is no further choice, only more to learn: of known units there may
+        be `PLAN.features_per_unit` times as many features as there may be units.
+        """
+        columns = np.unique(self.rules.columns(known))
+        most = len(columns) if most is None else PLAN.features_per_unit * most
+        if len(columns) <= most or self.rules.is_ungrouped:
+            return self
+        groups = [np.searchsorted(columns, self.rules.groups[u]) for u in known]
+        learned = np.zeros(self.X.shape[1], dtype=bool)
+        told = self._told(columns)
+        learned[columns] = screen_features(groups=groups, most=most, values=self.rules.values, **told)
+        return replace(self, rules=replace(self.rules, learned=learned))
+
+    def _told(self, columns: NDArray) -> dict[str, Any]:
+        """These features as bins, and what they are compared with."""
         X = self.X if np.array_equal(columns, np.arange(self.X.shape[1])) else self.X[:, columns]
         encoder = self._fit_encoder("bins", X, columns)
-        unordered = frozenset(self._n_levels(columns))
-        chosen = screen_units(
-            encoder.encode(X),
-            self.labels,
-            self.weights,
-            self.rules.subset(among),
-            most,
-            unordered,
-            missing=encoder.width_,
-        )
-        return among[chosen]
+        return {
+            "codes": encoder.encode(X),
+            "labels": self.labels,
+            "weights": self.weights,
+            "unordered": frozenset(self._n_levels(columns)),
+            "missing": encoder.width_,
+        }
 
     def pose(self, known: NDArray, scoring: Additive) -> PurchaseProblem:
         """A problem about the known units, equal rows merged."""

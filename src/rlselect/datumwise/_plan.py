@@ -41,6 +41,9 @@ class PurchasePlan:
         Of very many units those are learned about that tell more than chance does, up to this share of false
         ones, and at least so many: the more that tell nothing, the longer learning takes and the more often
         one of them seems worth its price.
+    features_per_unit : int
+        Of the features of groups, so many times as many are learned about as there may be units: they are no
+        further choices, but the regressions are as wide as there are features.
     """
 
     neighbours: float = 0.7
@@ -62,6 +65,7 @@ class PurchasePlan:
     tiny: int = 81
     false_units: float = 0.5
     least_units: int = 20
+    features_per_unit: int = 2
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class PurchaseRules:
         feature that each column shows. None where the columns are the features.
     values : (classes,) array or None
         Where answers are numbers: these, in standard deviations. `losses` are their squared distances.
+    learned : (features,) bool array or None
+        Features of these units that policies look at, at least one of each; None for all.
     """
 
     names: list[Any]
@@ -57,6 +59,7 @@ class PurchaseRules:
     needs: NDArray | None = None
     copies: NDArray | None = None
     values: NDArray | None = None
+    learned: NDArray | None = None
 
     @property
     def n_units(self) -> int:
@@ -114,9 +117,9 @@ class PurchaseRules:
     def subset(self, units: NDArray) -> "PurchaseRules":
         """The same rules for some of the units, their features numbered anew in the given order.
 
-        A feature of several units has several numbers.
+        A feature of several units has several numbers, and one that is not learned about has none.
         """
-        ends = np.cumsum([0, *(len(self.groups[u]) for u in units)])
+        ends = np.cumsum([0, *(len(self._looked_at(u)) for u in units)])
         square = np.ix_(units, units)
         return replace(
             self,
@@ -127,11 +130,17 @@ class PurchaseRules:
             unrelated=None if self.unrelated is None else self.unrelated[units],
             needs=None if self.needs is None else self.needs[square],
             copies=None if self.shared is None else self.columns(units),
+            learned=None,
         )
 
     def columns(self, units: NDArray) -> NDArray:
         """Features of some of the units, in the order of `subset`."""
-        return np.concatenate([self.groups[u] for u in units])
+        return np.concatenate([self._looked_at(u) for u in units])
+
+    def _looked_at(self, unit: int) -> NDArray:
+        """Features of a unit that policies look at."""
+        group = self.groups[unit]
+        return group if self.learned is None else group[self.learned[group]]
 
     def shown(self, bought: NDArray) -> NDArray:
         """Features that bought units show: cases x features."""

@@ -9,7 +9,7 @@ from scipy import sparse, special
 from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["quick_trends", "screen_units", "unit_worth", "with_needs"]
+__all__ = ["quick_trends", "screen_features", "screen_units", "unit_worth", "with_needs"]
 
 
 def screen_units(
@@ -31,19 +31,58 @@ def screen_units(
     """
     if most is None or rules.n_units <= most:
         return np.arange(rules.n_units)
+    ratios, single = _told_alone(codes, labels, weights, rules.values, unordered, missing)
+    keep = _tell_most(ratios, single, rules.groups, most)
+    return np.flatnonzero(with_needs(keep, rules.needs))
+
+
+def screen_features(
+    codes: NDArray,
+    labels: NDArray,
+    weights: NDArray,
+    groups: list[NDArray],
+    most: int,
+    values: NDArray | None = None,
+    unordered: frozenset[int] = frozenset(),
+    missing: float = np.nan,
+) -> NDArray:
+    """Features of groups to learn about (bools): what `screen_units` would keep, and the best of each."""
+    n_features = codes.shape[1]
+    if n_features <= most:
+        return np.ones(n_features, dtype=bool)
+    ratios, single = _told_alone(codes, labels, weights, values, unordered, missing)
+    keep = _tell_most(ratios, single, [np.array([j]) for j in range(n_features)], most)
+    for group in groups:
+        keep[group[np.argmin(single[group])]] = True
+    return keep
+
+
+def _told_alone(
+    codes: NDArray,
+    labels: NDArray,
+    weights: NDArray,
+    values: NDArray | None,
+    unordered: frozenset[int],
+    missing: float,
+) -> tuple[NDArray, NDArray]:
+    """What each feature tells in bins, (features, 2), and the logarithm of the chance of what it tells."""
     tables = [_table(codes[:, j], labels, weights) for j in range(codes.shape[1])]
-    ratios = np.array([_bins_apart(*one, rules.values) for one in tables])
-    trends = np.array([_trend(*one, rules.values, missing) for one in tables])
+    ratios = np.array([_bins_apart(*one, values) for one in tables])
+    trends = np.array([_trend(*one, values, missing) for one in tables])
     trends[list(unordered)] = 0.0
     # the least of several chances is smaller by chance
-    single = np.log(2) + np.minimum(_log_chances(ratios), _log_chances(trends))
-    alone = np.array([min(0.0, np.log(len(group)) + single[group].min()) for group in rules.groups])
-    shares = PLAN.false_units * np.arange(1, rules.n_units + 1) / rules.n_units
+    return ratios, np.log(2) + np.minimum(_log_chances(ratios), _log_chances(trends))
+
+
+def _tell_most(ratios: NDArray, single: NDArray, groups: list[NDArray], most: int) -> NDArray:
+    """Groups of features (bools) that tell more than chance does: some, and no more than `most`."""
+    alone = np.array([min(0.0, np.log(len(group)) + single[group].min()) for group in groups])
+    shares = PLAN.false_units * np.arange(1, len(groups) + 1) / len(groups)
     number = int(np.flatnonzero(np.sort(alone) <= np.log(shares)).max(initial=-1)) + 1
-    best = np.lexsort((-_largest(ratios, rules.groups), alone))
-    keep = np.zeros(rules.n_units, dtype=bool)
+    best = np.lexsort((-_largest(ratios, groups), alone))
+    keep = np.zeros(len(groups), dtype=bool)
     keep[best[: min(max(number, PLAN.least_units), most)]] = True
-    return np.flatnonzero(with_needs(keep, rules.needs))
+    return keep
 
 
 def with_needs(keep: NDArray, needs: NDArray | None) -> NDArray:

@@ -23,9 +23,14 @@ N_TRAIN, N_TEST = 400, 4000
 WEAK = {"weak100": (100, 100, 0.3), "weak20of40": (40, 20, 0.5), "wide2000": (2000, 8, 1.0)}
 DESIGNS = (*WEAK, "madelon")
 # what is measured beside L1: very many columns as they come, by the default
-SCORINGS = dict.fromkeys(DESIGNS, ("network", "bins")) | {"wide2000": ("auto",)}
+SCORINGS = dict.fromkeys(DESIGNS, ("network", "bins")) | {"wide2000": ("auto",), "madelon": ("auto", "bins")}
 PRICES = np.geomspace(3e-4, 0.2, 24)
-COUNTS = {"weak100": (5, 10, 20, 40), "weak20of40": (5, 10, 15, 20), "wide2000": (3, 5, 8), "madelon": (1, 2)}
+COUNTS = {
+    "weak100": (5, 10, 20, 40),
+    "weak20of40": (5, 10, 15, 20),
+    "wide2000": (3, 5, 8),
+    "madelon": (1, 2, 4, 8),
+}
 N_GROUPS = 10
 
 

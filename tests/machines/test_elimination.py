@@ -12,6 +12,7 @@ from rlselect.machines import (
     EstimatorProblem,
     HingeLoss,
     KernelProblem,
+    LogisticLoss,
     SquaredKernelProblem,
     SquaredLabelLoss,
     SquaredLoss,
@@ -215,3 +216,35 @@ def test_several_columns_add_up_and_leave_the_cheapest(kind):
     found = problem.removals(5)
     assert [group for group, _ in found] == sorted(left, key=left.__getitem__)
     np.testing.assert_allclose([value for _, value in found], sorted(left.values()))
+
+
+@pytest.mark.parametrize("loss", [HingeLoss(), LogisticLoss()])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_what_larger_sets_have_shown_spares_machines_and_changes_no_order(loss, kernel):
+    rng = np.random.default_rng(3)
+    X, weights = rng.normal(size=(40, 8)), rng.integers(1, 3, size=40).astype(float)
+    targets = np.where(X[:, :1] - X[:, 1:2] + rng.normal(size=(40, 1)) > 0, 1.0, -1.0)
+
+    def run(lams, nested=True):
+        state = make_state(make_kernel(kernel), X, [np.array([j]) for j in range(8)], 3.0)
+        problem = KernelProblem(state, targets, weights, loss, 0.02, True, np.arange(40) % 4)
+        exact, solved = problem._without, []
+
+        def count(group, limit):
+            solved.append(group)
+            return exact(group, limit)
+
+        problem._without = count
+        while problem.active:
+            problem.lam = lams(len(problem.active))
+            problem.refresh()
+            every = sorted((exact(g, np.inf), g) for g in problem.active)
+            problem._least = problem._least if nested else {}
+            ((group, value),) = problem.removals(1)
+            assert (group, value) == (every[0][1], pytest.approx(every[0][0], rel=1e-9))
+            problem.drop([group])
+        return len(solved)
+
+    assert run(lambda size: 0.02) < run(lambda size: 0.02, nested=False)
+    # what was known at another regularisation is known no more
+    run(lambda size: 0.02 if size > 4 else 0.2)

@@ -35,3 +35,21 @@ def test_names_say_what_they_are():
     assert repr(wide) == "EpsilonInsensitiveLoss(epsilon=0.3)"
     with pytest.raises(ValueError, match=r"epsilon=-1 was given"):
         EpsilonInsensitiveLoss(-1)
+
+
+@pytest.mark.parametrize("rows", [60, 260])
+def test_a_bad_start_does_not_change_a_logistic_machine(rows):
+    # rows may be enough for steps in the dimensions of the kernel, and hardly regularised
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(rows, 3))
+    y = np.where(X[:, :1] - 1.5 + 0.3 * rng.normal(size=(rows, 1)) > 0, 1.0, -1.0)
+    gram, weights, loss = X @ X.T, rng.integers(1, 3, size=rows).astype(float), make_loss("logistic")
+    lam = 1e-4
+    cold = solve_machine(gram, y, weights, lam, loss)
+    f = gram @ cold.coefficients + cold.intercept
+    pull = weights[:, None] * y / (1.0 + np.exp(y * f)) / weights.sum()
+    assert abs(pull.sum()) <= 1e-6
+    assert np.allclose(2.0 * lam * gram @ cold.coefficients, gram @ pull, atol=1e-6)
+    for start in (1e3 * y, -1e3 * y, 50.0 * rng.normal(size=(rows, 1))):
+        warm = solve_machine(gram, y, weights, lam, loss, start=start)
+        assert warm.objective == pytest.approx(cold.objective, rel=1e-9)

@@ -78,7 +78,8 @@ def interior_point_solution(
         solve = _from_factors(gram, weight) if root is None else _from_root(root, weight)
         if solve is None:
             break
-        system = (gram, signs, x, room, low, high, slope, barrier, weight, solve, balance, fit_intercept)
+        ones = solve(np.ones(len(y))) if fit_intercept else None
+        system = (gram, signs, x, room, low, high, slope, barrier, weight, solve, balance, ones)
         dx, dlow, dhigh, turn = _direction(*system, 0.0, 0.0)
         reach = min(1.0, _longest(x, room, low, high, dx, dlow, dhigh))
         after = np.sum((x + reach * dx) * (low + reach * dlow)) + np.sum(
@@ -125,16 +126,13 @@ def _from_root(root, weight):
     return None if info else twice
 
 
-def _direction(
-    gram, signs, x, room, low, high, slope, barrier, weight, solve, balance, fit_intercept, first, second
-):
+def _direction(gram, signs, x, room, low, high, slope, barrier, weight, solve, balance, ones, first, second):
     """Newton step towards complementarity products ``first`` (x, low) and ``second`` (room, high)."""
     side = -slope + first / x - low - second / room + high
     reduced = weight * np.sum(signs * side / barrier, axis=1)
     step = solve(reduced)
     turn = 0.0
-    if fit_intercept:
-        ones = solve(np.ones(len(reduced)))
+    if ones is not None:
         turn = (step.sum() + balance) / ones.sum()
         step = step - turn * ones
     dx = (side - signs * (gram @ step + turn)[:, None]) / barrier

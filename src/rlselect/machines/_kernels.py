@@ -28,6 +28,7 @@ __all__ = [
     "KernelState",
     "LinearKernel",
     "PolynomialKernel",
+    "is_nested",
     "make_kernel",
     "make_state",
     "name_of_kernel",
@@ -245,6 +246,13 @@ def quadratic_forms(state: KernelState, coefficients: Array, candidates: Sequenc
         stop_if_late()
         forms.append(np.einsum("ij,ij->", coefficients, state.without(i) @ coefficients))
     return np.array(forms)
+
+
+def is_nested(state: KernelState) -> bool:
+    """Whether functions of fewer groups are functions of more, of no larger norm there: the kernel matrix of
+    more less that of fewer is one of a kernel, too.
+    """
+    return type(state.kernel) in (LinearKernel, PolynomialKernel)
 
 
 def _columns_of(groups: Groups, some: Sequence[int]) -> NDArray[np.intp]:

@@ -34,10 +34,14 @@ Array = NDArray[np.float64]
 _NEWTON_STEPS = 60
 # share of the objective that the last step of a logistic machine promises
 _GAIN = 1e-12
+# an intercept to begin with: log odds of a class that is hardly there, and how often their range is halved
+_FAR, _HALVINGS = 10.0, 12
 # Weak regularisation can keep libsvm busy without end; past this many O(n) steps interior points are faster.
 _LIBSVM_STEPS = 20_000
 # From so many rows on interior points in the dimensions of a kernel of few are the faster ones.
 _MANY_ROWS = 200
+# and logistic machines' steps, up to so many dimensions for each row
+_FEW_DIMENSIONS = 0.5
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,8 @@ def _solve_logistic(
     """Newton steps on kernel logistic regression, in the form that stays well conditioned for small
     curvatures.
     """
-    n, total = len(y), weights.sum()
+    total = weights.sum()
+    root = low_rank_root(gram, _FEW_DIMENSIONS) if len(y) >= _MANY_ROWS else None
 
     def evaluate(at: Array) -> NewtonPoint:
         smooth = gram @ at[0, :-1]
@@ -215,13 +220,9 @@ def _solve_logistic(
         s, slope = mean_and_curvature("binomial", -y * f)
         curvature = np.maximum(weights * slope, 1e-12 * weights)
         working = f + weights * y * s / curvature
-        root = np.sqrt(curvature / (2.0 * lam * total))
-        inner = root[:, None] * gram * root
-        inner.flat[:: n + 1] += 1.0
-        solved, info = lapack.dposv(inner.T, np.array([root * working, root]).T, lower=1, overwrite_a=1)[1:]
-        if info:
-            raise np.linalg.LinAlgError("the kernel matrix is not positive semi-definite")
-        towards, per_unit = solved.T * root
+        scale = np.sqrt(curvature / (2.0 * lam * total))
+        solved = _solve_scaled(gram, root, scale, np.array([scale * working, scale]).T)
+        towards, per_unit = solved.T * scale
         intercept = towards.sum() / per_unit.sum() if fit_intercept else 0.0
         step = np.append(towards - intercept * per_unit, intercept) - at[0]
         smooth = gram @ step[:-1]
@@ -231,11 +232,63 @@ def _solve_logistic(
     def finished(at: Array, here: NewtonPoint, way: NewtonStep) -> NDArray[np.bool_]:
         return 0.5 * way.decrement <= _GAIN * np.abs(here.loss)
 
-    first = np.append(np.zeros(n) if start is None else start, 0.0)
-    found = damped_newton(
-        NewtonProblem(evaluate, direction), first[None], finished, most_steps=_NEWTON_STEPS, floor=0.0
-    ).coef[0]
+    problem = NewtonProblem(evaluate, direction)
+    first = _logistic_start(gram, y, weights, lam, loss, fit_intercept, start)
+    found = damped_newton(problem, first[None], finished, most_steps=_NEWTON_STEPS, floor=0.0)
+    if start is not None and not found.converged[0]:
+        # steps from far on the wrong side of a row have next to no curvature to go by
+        first = _logistic_start(gram, y, weights, lam, loss, fit_intercept, None)
+        found = damped_newton(problem, first[None], finished, most_steps=_NEWTON_STEPS, floor=0.0)
+    found = found.coef[0]
     return found[:-1], float(found[-1])
+
+
+def _solve_scaled(gram: Array, root: Array | None, scale: Array, sides: Array) -> Array:
+    """Solve ``(I + S K S) u = v`` for the columns v of the sides, S being diagonal, by a root of K if there
+    is one.
+    """
+    if root is not None:
+        scaled = scale[:, None] * root
+        inner = scaled.T @ scaled
+    else:
+        inner = scale[:, None] * gram * scale
+    inner.flat[:: len(inner) + 1] += 1.0
+    right = sides if root is None else np.asfortranarray(scaled.T @ sides)
+    solved, info = lapack.dposv(inner.T, right, lower=1, overwrite_a=1)[1:]
+    if info:
+        raise np.linalg.LinAlgError("the kernel matrix is not positive semi-definite")
+    return solved if root is None else sides - scaled @ solved
+
+
+def _logistic_start(
+    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+) -> Array:
+    """Coefficients and intercept to begin with: those of the start where they are better than a constant.
+
+    Of some of the rows of another problem they may be far worse, and Newton's steps from there never end.
+    """
+    constant = np.append(
+        np.zeros(len(y)), _best_level(np.zeros(len(y)), y, weights) if fit_intercept else 0.0
+    )
+    if start is None:
+        return constant
+    smooth = gram @ start
+    level = _best_level(smooth, y, weights) if fit_intercept else 0.0
+    here = lam * start @ smooth + weights @ loss.value(y, smooth + level) / weights.sum()
+    if here < weights @ loss.value(y, constant[-1:]) / weights.sum():
+        return np.append(start, level)
+    return constant
+
+
+def _best_level(smooth: Array, y: Array, weights: Array) -> float:
+    """About the constant that decision values of logistic losses want added, by halving."""
+    reach = _FAR + float(np.abs(smooth).max())
+    low, high = -reach, reach
+    for _ in range(_HALVINGS):
+        level = 0.5 * (low + high)
+        slope = (weights * y) @ mean_and_curvature("binomial", -y * (smooth + level))[0]
+        low, high = (level, high) if slope > 0.0 else (low, level)
+    return 0.5 * (low + high)
 
 
 def fold_numbers(X: Array, y: Array, n_folds: int = 5) -> NDArray[np.intp]:

@@ -24,6 +24,8 @@ STOPPING_RULES = ("loo-2se", "loo-ric", "change-point", "held-out")
 # Four times the squared t of n normal rows is at most about 2 n, however strong an effect is. A charge of
 # more than this share of n is a question that even strong effects would hardly answer.
 _ANSWERABLE = 0.5
+# losses whose unit is that of the labels -1 and 1, and not that of a response
+_OF_MARGINS = ("hinge", "logistic")
 
 
 class Threshold:
@@ -138,12 +140,13 @@ def out_of_sample_price(path: EliminationPath, loss_name: str) -> Array:
     """Out-of-sample risk of each visited set as a log likelihood, with what the choice among sets costs.
 
     ``n log(risk) + 2 (k + 1) log(d)`` for k of d groups and no penalty for none: of d groups of noise the
-    best gains about ``2 log d`` by luck, and once more because its machine was chosen too. The logistic loss
-    is a log likelihood by itself.
+    best gains about ``2 log d`` by luck, and once more because its machine was chosen too. Hinge and
+    logistic losses have a unit of their own and count as they are, ``n risk``: twice that, which a deviance
+    would be, lets useless features pay too often on the rows of five folds.
     """
     n = path.weights.sum()
     risk = np.maximum(np.array(path.losses) @ path.weights / n, 1e-300)
-    fit = 2.0 * n * risk if loss_name == "logistic" else n * np.log(risk)
+    fit = n * risk if loss_name in _OF_MARGINS else n * np.log(risk)
     return np.asarray(fit + _charges(path))
 
 

@@ -185,6 +185,16 @@ def test_a_few_rows_keep_no_surplus_feature(clear, size):
     assert choose_size("loo-ric", path, "squared")[0] == size
 
 
+@pytest.mark.parametrize(("loss", "size"), [("squared", 3), ("hinge", 2), ("logistic", 2)])
+def test_losses_of_margins_count_as_they_are(loss, size):
+    # a third of ten features is charged 2 log 10 = 4.6: .02 of a risk of .2 on 100 rows is worth 2 or 10.5
+    levels = (0.21, 0.2, 0.18, 0.2, 0.5, 1.0)
+    wiggle = np.tile([-0.01, 0.01], 50)
+    losses = [np.full(100, level) + wiggle for level in levels]
+    path = EliminationPath(sizes=[10, 4, 3, 2, 1, 0], losses=losses, weights=np.ones(100))
+    assert choose_size("loo-ric", path, loss)[0] == size
+
+
 def test_a_strong_feature_of_few_rows_among_many_stays():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 72))

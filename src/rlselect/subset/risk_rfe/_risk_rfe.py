@@ -139,13 +139,13 @@ class RiskRFE(ReportedElimination):
         number.
     stopping : {"loo-2se", "loo-ric", "change-point", "held-out"}, Threshold, ChangePoint or int
         "loo-ric", the default: the smallest ``n log(risk) + 2 (k + 1) log(d)`` for k of d features (groups),
-        where nothing costs nothing, or a smaller set whose loss is larger for a few rows only (four times its
-        squared paired t is below the difference of the charges, of at most n / 2). "loo-2se": the smallest
-        set whose out-of-sample risk is within two paired standard errors of the best. "change-point":
-        where the objective leaves its straight line. "held-out": half of the rows fit, the other half judge
-        both removals and size (Algorithm 26). ``Threshold(delta)``: a removal may raise the objective by
-        ``delta`` at most (Algorithms 2 and 21). An integer: so many features. Out-of-sample risk is exact
-        leave-one-out for the squared losses and five-fold otherwise.
+        where nothing costs nothing ("hinge" and "logistic": ``n risk``), or a smaller set whose loss is
+        larger for a few rows only (four times its squared paired t is below the difference of the charges,
+        of at most n / 2). "loo-2se": the smallest set whose out-of-sample risk is within two paired standard
+        errors of the best. "change-point": where the objective leaves its straight line. "held-out": half of
+        the rows fit, the other half judge both removals and size (Algorithm 26). ``Threshold(delta)``: a
+        removal may raise the objective by ``delta`` at most (Algorithms 2 and 21). An integer: so many
+        features. Out-of-sample risk is exact leave-one-out for the squared losses and five-fold otherwise.
     safeguard : float in [0, 1], default=0.0
         Also keep the ``floor(safeguard * d)`` next best features (groups).
     fit_intercept : bool, default=True

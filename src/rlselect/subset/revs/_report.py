@@ -240,6 +240,15 @@ def _doubt(selector: Any) -> list[str]:
             f"The labels of the target have an order ({steps}), so they were taken as classes in order. Of "
             'labels without one say family="multinomial".'
         ]
+    singles = getattr(selector, "estimators_", [])
+    if selector.family == "auto" and sorted(one.family_ for one in singles) == ["binomial", "gaussian"]:
+        flag = next(one for one in singles if one.family_ == "binomial")
+        if set(flag.classes_.tolist()) == {0, 1}:
+            names = " and ".join(selector.response_names_)
+            return [
+                f"{names} were taken as two responses. Of a time, and whether its event has happened, say "
+                'family="cox".'
+            ]
     found = getattr(selector, "_class_like", [])
     if not found:
         return []

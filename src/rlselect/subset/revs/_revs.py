@@ -240,7 +240,8 @@ class REVS(SubsetSelections):
         With `groups` or `time_ordered`, beside the selected variables: number of "clusters", "correlation"
         of two rows of a cluster (of two neighbours in time, from where it falls by "memory" per row), and
         "effective_rows": how many independent rows would say as much of a variable that is the same
-        throughout a cluster, or slow. Where no two rows share a cluster, or all do, the correlation is nan.
+        throughout a cluster, or slow. With `groups`, "same_throughout" is the number of such features. Where
+        no two rows share a cluster, or all do, the correlation is nan.
     classes_ : array of shape (n_classes,)
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array

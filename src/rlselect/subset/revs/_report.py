@@ -58,7 +58,12 @@ def report_of(selector: Any) -> dict[str, Any]:
         ]
     )
     several = getattr(selector, "response_names_", [])
-    notes += _doubt(selector) + _rules(selector) + (_together(selector) if several else _prediction(selector))
+    notes += (
+        _doubt(selector)
+        + _weight(selector)
+        + _rules(selector)
+        + (_together(selector) if several else _prediction(selector))
+    )
     shared = getattr(selector, "dependence_", None)
     if shared is not None:
         notes.append(say_dependence(shared, selector._n_rows, selector.time_ordered))
@@ -257,6 +262,19 @@ def _doubt(selector: Any) -> list[str]:
         f"The target holds {len(found)} whole numbers only ({numbers}) and was taken as an amount."
         ' Of classes say family="multinomial", of classes in order family="ordinal", of counts '
         'family="poisson".'
+    ]
+
+
+def _weight(selector: Any) -> list[str]:
+    """Whether one row speaks for many."""
+    heavy = getattr(selector, "_heaviest", {})
+    if not heavy:
+        return []
+    weight, total = heavy["weight"], heavy["total"]
+    return [
+        f"Weights are counts: row {heavy['row']} counts as {weight:,.6g} of {total:,.6g} rows. "
+        "What it has by chance is selected as if all of these had it; if its weight means something else, "
+        "leave it out."
     ]
 
 

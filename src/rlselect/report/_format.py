@@ -24,7 +24,7 @@ _FAMILIES = {
     "multinomial": "several classes",
     "ordinal": "ordered classes",
     "cox": "times of events",
-    "mixed": "of several kinds",
+    "mixed": "responses of several kinds",
 }
 
 # and what a task is

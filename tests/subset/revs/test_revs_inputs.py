@@ -296,6 +296,17 @@ def test_gaps_and_infinities_are_refused():
         REVS(random_state=0).fit(X, y).predict(gap)
 
 
+@pytest.mark.parametrize(("weight", "noted"), [(1000.0, True), (40.0, False)])
+def test_a_row_that_speaks_for_many_is_noted(weight, noted):
+    X, y = problem()
+    heavy = np.where(np.arange(150) == 3, weight, 1.0)
+    notes = REVS(random_state=0).fit(X, y, sample_weight=heavy).summary().dict["notes"]
+    said = [
+        note for note in notes if note.startswith("Weights are counts: row 3 counts as 1,000 of 1,149 rows")
+    ]
+    assert len(said) == noted
+
+
 def test_gaps_in_weights_and_offsets_are_refused():
     X, y = problem(n=40)
     bad = np.ones(40)

@@ -133,6 +133,19 @@ def test_summary_tells_of_every_response(shared, each):
     assert [row[:2] for row in rows] == [["a", "gaussian"], ["label", "binomial"]]
 
 
+def test_a_time_and_an_event_given_as_two_responses_are_noted(each):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((60, 2)), columns=["a", "b"])
+    frame["months"], frame["died"] = rng.exponential(size=60), rng.random(60) < 0.5
+    noted = "months and died were taken as two responses. Of a time, and whether its event has happened, say"
+    several = REVS(random_state=0).fit(frame, ["months", "died"]).summary()
+    assert any(note.startswith(noted) for note in several.dict["notes"])
+    assert "for responses of several kinds (family mixed)" in str(several)
+    assert REVS(family="cox", random_state=0).fit(frame, ["months", "died"]).family_ == "cox"
+    # of two classes with names neither is a time's event
+    assert not any("event" in note for note in each.summary().dict["notes"])
+
+
 def test_fits_are_saved_copied_and_cloned(tmp_path, table, shared):
     rlselect.save(shared, tmp_path / "fit.rls")
     for twin in (rlselect.load(tmp_path / "fit.rls"), pickle.loads(pickle.dumps(shared))):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rlselect._clock import Clock, warn_if_interrupted
 from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import average_subsets
+from rlselect.subset.revs._dependence import Dependence, count_same_throughout
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
@@ -25,8 +26,7 @@ def set_coefficients(
         _keep_outcome(selector, problem, model, apart)
         return model.gains
     columns, fit, gains = final_model(problem, found, rng)
-    if found.dependence is not None:
-        selector.dependence_ = found.dependence.as_dict()
+    _keep_dependence(selector, problem, found.dependence)
     warn_if_alike(problem, columns, fit)
     if apart is not None:
         (columns, fit), selector._n_apart = refit_apart(apart, columns), apart.table.n_rows
@@ -60,13 +60,21 @@ def say_if_cut(selector: Any, rest: Clock, some: str = "") -> None:
         selector.stop_reason_ = f"time budget, {some}"
 
 
+def _keep_dependence(selector: Any, problem: Problem, dependence: Dependence | None) -> None:
+    if dependence is None:
+        return
+    selector.dependence_ = dependence.as_dict()
+    codes = problem.belonging.codes
+    if codes is not None:
+        selector.dependence_["same_throughout"] = count_same_throughout(problem.table, codes)
+
+
 def _keep_outcome(selector: Any, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
     selector._n_apart = 0 if apart is None else apart.table.n_rows
     selector.coef_, selector.intercept_, selector._errors = model.refit
     selector.coef_average_, selector.intercept_average_, _ = model.average
     selector.dispersion_ = 1.0
-    if model.dependence is not None:
-        selector.dependence_ = model.dependence.as_dict()
+    _keep_dependence(selector, problem, model.dependence)
     selector._average = model.averaged
     selector.average_ = bool(model.averaged.serves) and not problem.is_limited
     if problem.family == "cox":

@@ -12,6 +12,8 @@ from rlselect.kernels import ClusterLevels, CourseLevels, Levels, Spread
 
 # parts of a series that stand for clusters where something has to be divided
 _PARTS = 20
+# columns that are looked at together
+_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,22 @@ def describe(
     return Dependence(spread, float(share), 0 if codes is None else len(sizes), effective)
 
 
+def count_same_throughout(table: DataSource, codes: NDArray[np.intp]) -> int:
+    """How many features are the same for all rows of a cluster, and are not the same everywhere."""
+    _, first = np.unique(codes, return_index=True)
+    feature_of = table.encoder.column_feature_
+    n_features = len(table.encoder.feature_names)
+    differs, varies = np.zeros((2, n_features), dtype=bool)
+    for start in range(0, len(feature_of), _AT_ONCE):
+        columns = np.arange(start, min(start + _AT_ONCE, len(feature_of)))
+        X = table.take(slice(0, table.n_rows), columns).X
+        X = X.toarray() if table.is_sparse else X
+        levels = X[first]
+        differs[feature_of[columns[np.any(levels[codes] != X, axis=0)]]] = True
+        varies[feature_of[columns[np.any(levels != levels[:1], axis=0)]]] = True
+    return int(np.count_nonzero(varies & ~differs))
+
+
 def say_dependence(given: dict[str, float], n_rows: int, time_ordered: bool) -> str:
     """The sentence of a summary."""
     count, alike, rows = int(given["clusters"]), given["correlation"], given["effective_rows"]
@@ -125,8 +143,9 @@ def say_dependence(given: dict[str, float], n_rows: int, time_ordered: bool) -> 
             f"{alike:.2g}. Evidence is deflated accordingly: of a variable that changes "
             f"slowly they say as much as {rows:,.0f} independent rows."
         )
+    same = int(given.get("same_throughout", 0))
     return (
         f"{whose}: beside the selected variables, two rows of a cluster have the correlation {alike:.2g}. "
-        f"Evidence is deflated accordingly: of a variable that is the same for all rows of a cluster they "
-        f"say as much as {rows:,.0f} independent rows."
+        f"Evidence is deflated accordingly: of a variable that is the same for all rows of a cluster "
+        f"{f'({same:,} are) ' if same else ''}they say as much as {rows:,.0f} independent rows."
     )

@@ -28,6 +28,8 @@ from rlselect.subset.revs.evidence import JointSubset
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
+# share of all counts from which on one row is worth a word, of so many rows: cells of small tables are heavy
+_HEAVY, _MANY_ROWS = 0.25, 20
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
 
@@ -186,6 +188,17 @@ def pose_problem(
     return Problem(
         table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered, class_like=doubted
     )
+
+
+def heaviest_row(table: DataSource) -> dict[str, float]:
+    """The row of the largest weight, its weight and the sum of all; empty where it is one among many."""
+    weight = getattr(table, "sample_weight", None)
+    if weight is None or table.n_rows < _MANY_ROWS:
+        return {}
+    row, total = int(np.argmax(weight)), float(np.sum(weight))
+    if weight[row] <= _HEAVY * total:
+        return {}
+    return {"row": row, "weight": float(weight[row]), "total": total}
 
 
 def _class_like(numbers: NDArray[np.float64]) -> list[float]:

@@ -58,7 +58,12 @@ def report_of(selector: Any) -> dict[str, Any]:
         ]
     )
     several = getattr(selector, "response_names_", [])
-    notes += _doubt(selector) + _rules(selector) + (_together(selector) if several else _prediction(selector))
+    notes += (
+        _doubt(selector)
+        + _weight(selector)
+        + _rules(selector)
+        + (_together(selector) if several else _prediction(selector))
+    )
     shared = getattr(selector, "dependence_", None)
     if shared is not None:
         notes.append(say_dependence(shared, selector._n_rows, selector.time_ordered))
@@ -240,6 +245,15 @@ def _doubt(selector: Any) -> list[str]:
             f"The labels of the target have an order ({steps}), so they were taken as classes in order. Of "
             'labels without one say family="multinomial".'
         ]
+    singles = getattr(selector, "estimators_", [])
+    if selector.family == "auto" and sorted(one.family_ for one in singles) == ["binomial", "gaussian"]:
+        flag = next(one for one in singles if one.family_ == "binomial")
+        if set(flag.classes_.tolist()) == {0, 1}:
+            names = " and ".join(selector.response_names_)
+            return [
+                f"{names} were taken as two responses. Of a time, and whether its event has happened, say "
+                'family="cox".'
+            ]
     found = getattr(selector, "_class_like", [])
     if not found:
         return []
@@ -248,6 +262,19 @@ def _doubt(selector: Any) -> list[str]:
         f"The target holds {len(found)} whole numbers only ({numbers}) and was taken as an amount."
         ' Of classes say family="multinomial", of classes in order family="ordinal", of counts '
         'family="poisson".'
+    ]
+
+
+def _weight(selector: Any) -> list[str]:
+    """Whether one row speaks for many."""
+    heavy = getattr(selector, "_heaviest", {})
+    if not heavy:
+        return []
+    weight, total = heavy["weight"], heavy["total"]
+    return [
+        f"Weights are counts: row {heavy['row']} counts as {weight:,.6g} of {total:,.6g} rows. "
+        "What it has by chance is selected as if all of these had it; if its weight means something else, "
+        "leave it out."
     ]
 
 

@@ -41,7 +41,7 @@ from rlselect.subset.revs._final import fitted_family
 from rlselect.subset.revs._found import Found, choices_of
 from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, is_survival
-from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem
+from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, heaviest_row
 from rlselect.subset.revs._products import keep_products, with_products
 from rlselect.subset.revs._reading import open_checkpoint, read_policy, read_problem
 from rlselect.subset.revs._report import path_of, report_of
@@ -240,7 +240,8 @@ class REVS(SubsetSelections):
         With `groups` or `time_ordered`, beside the selected variables: number of "clusters", "correlation"
         of two rows of a cluster (of two neighbours in time, from where it falls by "memory" per row), and
         "effective_rows": how many independent rows would say as much of a variable that is the same
-        throughout a cluster, or slow. Where no two rows share a cluster, or all do, the correlation is nan.
+        throughout a cluster, or slow. With `groups`, "same_throughout" is the number of such features. Where
+        no two rows share a cluster, or all do, the correlation is nan.
     classes_ : array of shape (n_classes,)
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array
@@ -533,6 +534,7 @@ class REVS(SubsetSelections):
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
         self._class_like = problem.class_like
+        self._heaviest = heaviest_row(problem.table)
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
         gains = set_coefficients(self, problem, found, apart, rng)

@@ -5,7 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from rlselect import QLearning, TrialData
-from rlselect.regimes._relearning import _stage_without, can_relearn
+from rlselect.regimes import _relearning
+from rlselect.regimes._relearning import _rows_without, _stage_without, can_relearn
 
 COLUMNS = [f"x{j}" for j in range(5)]
 STAGE = {"history": COLUMNS, "action": "arm", "reward": "y", "propensity": {"a": 0.5, "b": 0.5}}
@@ -35,10 +36,22 @@ def test_outcomes_of_a_fold_change_nothing_of_what_it_is_judged_by(model, part):
     assert moved._selections[0].groups != learner._selections[0].groups
     rows = evaluation.trial.stages[0].history
     found = [
-        _stage_without(one._selections[0], test, y["y"])[0].q_values(rows)
-        for one, y in ((learner, table), (moved, other))
+        _stage_without(chosen, test, _rows_without(chosen, test, y["y"]))[0].q_values(rows)
+        for chosen, y in ((learner._selections[0], table), (moved._selections[0], other))
     ]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+
+
+def test_lines_that_know_all_columns_are_spared_the_eliminations_without_folds(monkeypatch):
+    learners = []
+    for spared in (True, False):
+        if not spared:
+            monkeypatch.setattr(_relearning, "lines_from_all", lambda machine, judged: False)
+        trial = TrialData.from_wide(noise(seed=3), [STAGE])
+        learners.append(QLearning(random_state=0).fit(trial))
+    assert learners[0].model_ == ["lines"]
+    np.testing.assert_array_equal(*(learner.value_.split_scores for learner in learners))
+    assert learners[0].regime_.value_ == learners[1].regime_.value_
 
 
 def test_a_single_column_is_selected_anew_and_an_estimator_is_not():

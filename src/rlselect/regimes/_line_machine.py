@@ -14,7 +14,7 @@ from rlselect.regimes._selection import JudgedLines, StageSelection
 from rlselect.regimes._spike_and_slab import ColumnMoments, average_slopes
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
-__all__ = ["LineMachine", "lines_again", "prefer_lines"]
+__all__ = ["LineMachine", "lines_again", "lines_from_all", "prefer_lines"]
 
 # A history column stays where one of its slopes is rather there than not: where few slopes are, noise columns
 # leave, and where many weak ones are, all stay.
@@ -205,9 +205,18 @@ def lines_again(machine: StageMachine, judged: JudgedLines) -> StageMachine:
 
     ``judged`` is of the same rows.
     """
-    if not (_can_be_lines(machine) and _lines_are_as_good(judged, machine.weights)):
+    if not _are_taken(machine, judged):
         return machine
     return _lines_like(machine).fit(_needed(_candidates(machine), judged, machine.weights))
+
+
+def lines_from_all(machine: StageMachine, judged: JudgedLines) -> bool:
+    """Whether `lines_again` makes lines of a machine whatever its columns are, which need not be known."""
+    return _are_taken(machine, judged) and not _too_many(machine)
+
+
+def _are_taken(machine: StageMachine, judged: JudgedLines) -> bool:
+    return _can_be_lines(machine) and _lines_are_as_good(judged, machine.weights)
 
 
 def _can_be_lines(machine: StageMachine) -> bool:
@@ -224,9 +233,13 @@ def _lines_like(machine: StageMachine) -> LineMachine:
 
 def _candidates(machine: StageMachine) -> Sequence[int]:
     """Groups that lines are learnt from: all, or where these are too many those of the machine."""
+    return machine.groups if _too_many(machine) else range(len(machine.encoder.groups))
+
+
+def _too_many(machine: StageMachine) -> bool:
+    """Whether all columns with their products and bends are more than can be averaged over."""
     e = machine.encoder
-    every = e.action[0] * (1 + len(e.labels) + _BENDS)
-    return range(len(e.groups)) if every <= _MOST else machine.groups
+    return bool(e.action[0] * (1 + len(e.labels) + _BENDS) > _MOST)
 
 
 def _needed(groups: Sequence[int], judged: JudgedLines, weights: np.ndarray) -> Sequence[int]:

@@ -17,8 +17,8 @@ import numpy as np
 
 from rlselect.regimes._evaluation import Evaluation, by_subject, folds_of, in_folds
 from rlselect.regimes._held_out_folds import judge
-from rlselect.regimes._line_machine import lines_again
-from rlselect.regimes._selection import StageSelection, select_features
+from rlselect.regimes._line_machine import lines_again, lines_from_all
+from rlselect.regimes._selection import JudgedLines, StageSelection, select_features
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._tailoring import find_tailoring
 
@@ -138,36 +138,54 @@ def _relearnt(
     needed: list[list[str]] = []
 
     def fit(t: int, y: np.ndarray) -> StageMachine:
-        machine, chosen = _stage_without(selections[t], test, y)
-        machine, chosen = settle(machine, chosen, needed[-1] if needed else None)
-        link, judged = machines[t].link, chosen.judged
-        if link is not None:
-            machine.by_own_loss(link)
-        elif judged is not None:
-            machine = lines_again(machine, judged)
+        unfitted, link = _rows_without(selections[t], test, y), machines[t].link
+        judged = None if link is not None else _judged_without(selections[t], test)
+        if judged is not None and lines_from_all(unfitted, judged):
+            # lines know all columns: nothing that an elimination finds would be used
+            machine = lines_again(unfitted, judged)
+        else:
+            machine, chosen = _stage_without(selections[t], test, unfitted)
+            machine, chosen = settle(machine, chosen, needed[-1] if needed else None)
+            if link is not None:
+                machine.by_own_loss(link)
+            elif judged is not None:
+                machine = lines_again(machine, judged)
         needed.append([machine.encoder.names[g] for g in machine.groups])
         return machine
 
     return evaluation.backward(fit)
 
 
+def _rows_without(chosen: StageSelection, test: np.ndarray, y: np.ndarray) -> StageMachine:
+    """The machine of a stage, not fitted, without some subjects and with the responses that others teach."""
+    assert chosen.machine is not None
+    machine = chosen.machine.on_rows(np.flatnonzero(~test[chosen.machine.subjects]))
+    machine.y = y[machine.subjects]
+    return machine
+
+
+def _judged_without(chosen: StageSelection, test: np.ndarray) -> JudgedLines | None:
+    """What lines and curves were compared by, without some subjects."""
+    assert chosen.machine is not None
+    return None if chosen.judged is None else chosen.judged.of_rows(~test[chosen.machine.subjects])
+
+
 def _stage_without(
-    chosen: StageSelection, test: np.ndarray, y: np.ndarray
+    chosen: StageSelection, test: np.ndarray, machine: StageMachine
 ) -> tuple[StageMachine, StageSelection]:
-    """The machine of a stage on the columns that are selected without some subjects, and the selection."""
+    """A machine on the columns that are selected without some subjects, and the selection.
+
+    ``machine`` is that of `_rows_without`.
+    """
     everyone = chosen.machine
     assert everyone is not None
-    out = test[everyone.subjects]
-    machine = everyone.on_rows(np.flatnonzero(~out))
-    machine.y = y[machine.subjects]
-    groups = chosen.groups
+    out, groups = test[everyone.subjects], chosen.groups
     if chosen.splits and out.any():
         groups = _selected_without(chosen, everyone, out)
     elif len(everyone.encoder.groups) == 1:
         # no folds are needed to decide on a single column
         groups = select_features(machine, "loo", np.random.default_rng(0)).groups
-    judged = None if chosen.judged is None else chosen.judged.of_rows(~out)
-    return machine.fit(groups), StageSelection(groups, None, chosen.reason, judged=judged)
+    return machine.fit(groups), StageSelection(groups, None, chosen.reason)
 
 
 def _selected_without(chosen: StageSelection, everyone: StageMachine, out: np.ndarray) -> list[int]:

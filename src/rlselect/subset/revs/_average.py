@@ -59,6 +59,8 @@ class SubsetAverage:
         Subsets averaged over.
     share_of_all : float
         What the ridge of all columns weighs beside them.
+    trust : float
+        How much of the variance of log odds counts, see `caution`.
     loss, refit_loss : float
         Mean loss of rows left out one by one, of the average and of the refit: squared error, or minus the
         log likelihood; NaN where the refit is all there is.
@@ -78,6 +80,7 @@ class SubsetAverage:
     refit_loss: float = np.nan
     doubt: float = np.nan
     share_of_all: float = 0.0
+    trust: float = 1.0
 
     @property
     def serves(self) -> bool:
@@ -94,9 +97,10 @@ class SubsetAverage:
         """What log odds are multiplied by to be those of the mean probability; X has the u columns.
 
         The mean over what the log odds may be is nearer to one half than the probability of their mean
-        (MacKay 1992, The evidence framework applied to classification networks).
+        (MacKay 1992, The evidence framework applied to classification networks). Of the variance counts what
+        left-out rows bear out: near separation it is too large.
         """
-        return caution(self.doubt_of(X))
+        return caution(self.trust * self.doubt_of(X))
 
     def half_width(self, X: Any, level: float) -> Floats:
         """Half of the interval that holds a new response with probability `level`; X has the u columns."""
@@ -108,7 +112,8 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     """Average the posterior of the coefficients over the subsets that were counted.
 
     Subsets of linear models count by their visits and each has the ridge of its own evidence; of the other
-    families the fifty heaviest do, at the modes of their posteriors.
+    families the fifty heaviest do, at the modes of their posteriors. They are `found.predicting`, if that
+    is there.
 
     To compare with the refit, rows are left out one by one (`LeftOutRows`). They also say what all columns
     together are worth: where many effects are too small to be told apart, a ridge of all of them knows
@@ -130,9 +135,10 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         return _of_refit(columns, refit, found.n_rows_read)
     linear = problem.family == "gaussian"
     likelihood = RowLikelihood("poisson" if problem.family in COUNTS else problem.family, found.dispersion)
-    visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
+    most = _MOST_LINEAR if linear else _MOST_OTHER
+    counted, visited = (v.heaviest(most) for v in (found.visited, found.predicting or found.visited))
     inside, everything = _columns(problem, visited), _all_columns(problem, found)
-    design = inside if everything is None else everything
+    design = np.union1d(inside, _columns(problem, counted)) if everything is None else everything
     rows, shift, scale = _standard_rows(found.gather, design, partial(_single, problem, found))
     rows = rows._replace(together=problem.together)
     places = [np.searchsorted(design, _columns_of(problem, units)) for units in visited.subsets]
@@ -150,7 +156,11 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     # clusters that do not tell what rows share are of one row each, or the only one: it changes nothing
     alike = 0.0 if found.dependence is None else float(np.nan_to_num(found.dependence.share))
     left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
-    said, said_by_refit = left_out.said_by(posteriors, places), left_out.said_by_refit(places)
+    said = left_out.said_by(posteriors, places)
+    if found.predicting is not None:
+        said_by_refit = _said_by_refit(problem, counted, design, rows, likelihood)
+    else:
+        said_by_refit = left_out.said_by_refit(places)
     given = shift, scale
     if found.noise is not None:
         # the rows of the search suit its noise: what predicts the response is judged on those as given
@@ -164,6 +174,7 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
             said, used = said.mixed(said_by_all, share), np.arange(len(design))
             weights, places = np.append((1.0 - share) * weights, share), [*places, used]
             posteriors = _beside(posteriors, _rescaled(whole, *given, shift, scale))
+    trust = left_out.trust_in(said)
     coef = (weights @ posteriors.coef) / scale
     intercept = float(weights @ posteriors.intercept - shift @ coef)
     noise = float(weights @ posteriors.noise)
@@ -179,9 +190,24 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         noise,
         n,
         n_subsets,
-        *left_out.compare(said, said_by_refit),
+        *left_out.compare(said.trusted(trust), said_by_refit),
         share_of_all=share,
+        trust=trust,
     )
+
+
+def _said_by_refit(
+    problem: Problem,
+    counted: Visited,
+    design: NDArray[np.intp],
+    rows: StandardRows,
+    likelihood: RowLikelihood,
+) -> Floats:
+    """What the refit says of left-out rows, where others than the subsets that it is chosen by predict."""
+    places = [np.searchsorted(design, _columns_of(problem, units)) for units in counted.subsets]
+    posteriors = _posteriors(rows, places, likelihood, _slabs(problem, float(rows.weight.sum())))
+    weights = counted.heaviest(len(posteriors.coef)).weights
+    return LeftOutRows.judged_by(likelihood, rows, posteriors, weights).said_by_refit(places[: len(weights)])
 
 
 def _standard_rows(

@@ -56,6 +56,8 @@ class Found:
         Of linear models, where it is uneven or has heavy tails.
     visited : Visited, optional
         The subsets that were counted; None where one subset stands for all.
+    predicting : Visited, optional
+        The subsets that predictions are averaged over, where these are others.
     dependence : Dependence, optional
         What rows share, where they belong together.
     """
@@ -77,6 +79,7 @@ class Found:
     dispersion: float = 0.0
     noise: Noise | None = None
     visited: Visited | None = None
+    predicting: Visited | None = None
     dependence: Dependence | None = None
 
     @property

@@ -28,16 +28,19 @@ _PROOF = 2.0
 
 # of another model beside the average, that are tried
 SHARES = np.linspace(0.0, 1.0, 21)
+# of the variance of log odds, that may be too much. Some always stays: rows that no log odds of theirs could be
+# too sure of say nothing of a row further out, whose log odds are as sure and may be wrong
+_TOO_MUCH = np.linspace(0.0, 0.75, 16)
 
 
-def stacked_share(total: Floats) -> float:
+def stacked_share(total: Floats, shares: Floats = SHARES) -> float:
     """The share of another model beside the average, zero where it hardly adds anything.
 
-    The mean of all `SHARES`, each as likely as left-out rows are with it (the summed losses are given), times
+    The mean of all `shares`, each as likely as left-out rows are with it (the summed losses are given), times
     the chance that the gain of the best is one: a choice of the best itself would turn with single rows.
     """
     chance = np.exp(total.min() - total)
-    share = float(chance @ SHARES / chance.sum() * -np.expm1(total.min() - total[0]))
+    share = float(chance @ shares / chance.sum() * -np.expm1(total.min() - total[0]))
     return share if share > _LEAST_SHARE else 0.0
 
 
@@ -57,6 +60,10 @@ class Said(NamedTuple):
         eta = (1.0 - share) * self.eta + share * other.eta
         doubt = (1.0 - share) * (self.doubt + (self.eta - eta) ** 2)
         return Said(eta, doubt + share * (other.doubt + (other.eta - eta) ** 2))
+
+    def trusted(self, trust: float) -> "Said":
+        """The same with so much of the variance."""
+        return self._replace(doubt=trust * self.doubt)
 
     def losses(self, likelihood: RowLikelihood, y: Floats) -> Floats:
         """Squared error, or minus the log likelihood, of each row."""
@@ -151,6 +158,18 @@ class LeftOutRows(NamedTuple):
             # of normal noise whose variance is the mean loss
             total = 0.5 * weight.sum() * np.log(np.maximum(total, 1e-300))
         return stacked_share(total)
+
+    def trust_in(self, said: Said) -> float:
+        """How much of the variance of log odds left-out rows bear out; see `stacked_share`.
+
+        Near separation the curvature of the likelihood is that of rows which are nearly certain. It knows
+        little of how large the effects are, and less than the rows do once others are left out.
+        """
+        if self.likelihood.family != "binomial":
+            return 1.0
+        y, weight = self.rows.y, self.rows.weight
+        losses = [said.trusted(1.0 - part).losses(self.likelihood, y) @ weight for part in _TOO_MUCH]
+        return 1.0 - stacked_share(np.array(losses), _TOO_MUCH)
 
     def _refit(self, chosen: NDArray[np.bool_]) -> Floats:
         rows, likelihood = self.rows, self.likelihood

@@ -210,6 +210,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
     result.visited = result.visited and result.visited.relabelled(labels)
+    result.predicting = result.predicting and result.predicting.relabelled(labels)
     narrow_labels = [labels] * len(result.trajectories)
     result.trajectories.insert(0, walker.trajectory)
     result.n_stages += len(walker.trajectory)
@@ -498,6 +499,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.first,
         dispersion=result.dispersion,
         visited=result.visited,
+        predicting=result.predicting,
     )
 
 

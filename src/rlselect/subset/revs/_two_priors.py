@@ -105,6 +105,10 @@ def _told_apart(walker: Walker, found: WalkResult, ways: list[Walker]) -> WalkRe
     The narrow prior hardly charges for a column that stands in for others: right where neighbours have
     effects together, which no other prior finds in few rows, and the way to many false columns where they
     have not. What the walk under it has found says which of the two it is.
+
+    Predictions are averaged over what that walk has counted all the same. The heaviest subsets here are the
+    best of very many by rows that chose them, and left-out rows, whose weights speak of the same subsets,
+    think too well of them; the walk spreads its weight as wide as a row more or less would move it.
     """
     likely, near = found.inclusion > 0.5, walker.neighbours
     if near is None or not isinstance(walker.policy, Softmax) or near.keep_together(likely):
@@ -124,7 +128,9 @@ def _told_apart(walker: Walker, found: WalkResult, ways: list[Walker]) -> WalkRe
     state.reset(max(reached, key=lambda end: end[0])[1])
     around = look_around(apart)
     result = walk_result(apart, [], [*ways, apart])
-    return replace(result, inclusion=around.inclusion(), visited=around.visited)
+    return replace(
+        result, inclusion=around.inclusion(), visited=around.visited, predicting=found.visited
+    )
 
 
 def _as_outcome(state: GlmSubset) -> OutcomeSubset:

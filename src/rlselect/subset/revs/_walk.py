@@ -55,6 +55,8 @@ class WalkResult:
     dispersion: float = 0.0
     n_rows_seen: int = 0
     detectable: Floats | None = None
+    # what predictions are averaged over, where that is not what was counted for the selection
+    predicting: Visited | None = None
 
 
 @dataclass

@@ -320,6 +320,42 @@ def test_marks_between_thousands_are_read_in_every_part_of_a_file(
     np.testing.assert_allclose(told["prediction"].to_numpy(), y, atol=6)
 
 
+@pytest.mark.parametrize("size", ["whole", "in parts"])
+def test_units_are_read_in_every_part_of_a_file(size, tmp_path, monkeypatch):
+    from rlselect.data import _csv
+
+    if size == "in parts":
+        _read_in_parts(monkeypatch)
+        monkeypatch.setattr(_csv, "_BLOCK", 1024)
+    rng = np.random.default_rng(0)
+    a = np.sort(rng.uniform(-50, 3000, size=200)).round(1)
+    y = (3 * a + rng.normal(size=200)).round(1)
+    cells = (
+        f"{k};{u:,.1f} %;{k % 7}k;-$ {-v}" if v < 0 else f"{k};{u:,.1f}%;{k % 7}k;${v}"
+        for k, (u, v) in enumerate(zip(a, y, strict=True))
+    )
+    path, model, out = tmp_path / "t.csv", tmp_path / "m", tmp_path / "o.csv"
+    path.write_text("\n".join(["id;a;word;y", *cells]) + "\n", encoding="utf-8")
+    said = " ".join(run("select", path, "--target", "y").stderr.split())
+    assert "'a', 'y' hold numbers with units" in said
+    # the flags that are told do what they say
+    flags = shlex.split(said.split("Use ")[1].rstrip("."))
+    assert sorted(flags) == sorted(["--thousands", ",", "--unit", "%", "--unit", "$"])
+    done = run("select", path, "--target", "y", "--drop", "id", *flags, "--save", model)
+    assert done.exit_code == 0, done.output
+    assert "a, which is near certain" in " ".join(done.stdout.split())
+    kept = run("predict", model, path, "--out", out, *flags, "--no-average")
+    assert kept.exit_code == 0, kept.output
+    np.testing.assert_allclose(csv.read_csv(out)["prediction"].to_numpy(), y, atol=6)
+
+
+@pytest.mark.parametrize("unit", ["", "5", "1.", "-"])
+def test_what_is_no_unit_is_refused(unit, tmp_path):
+    done = run("check", tmp_path, "--unit", unit)
+    assert done.exit_code == 2
+    assert "give what stands beside the numbers" in done.stderr
+
+
 def test_one_mark_cannot_be_both_and_numbers_that_need_one_say_so(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;y\n" + "".join(f"1.{k:03d},5;{k},25\n" for k in range(60)))

@@ -288,6 +288,36 @@ def test_numbers_with_commas_are_what_is_meant(written, numbers, mend):
     assert ("--decimal ," in found.recommendation.command) == (mend == "--decimal ,")
 
 
+@pytest.mark.parametrize(
+    ("texts", "marks"),
+    [
+        (["12.5%", "3 %", "0"], ("", ["%"])),
+        (["€ 1,000", "-€5", "€-7"], (",", ["€"])),
+        (["USD 10", "USD 9.5"], ("", ["USD"])),
+        (["3 km", "1.5 km"], ("", ["km"])),
+        (["5 kg", "300 g"], None),
+        (["s17", "s18"], None),
+        (["Level 1", "Level 2"], None),
+        (["#1", "#2"], None),
+        (["10:30", "11:45"], None),
+    ],
+)
+def test_units_are_told_from_names(texts, marks):
+    found = check(pa.table({"x": texts * 20, "y": np.arange(20.0 * len(texts))}), "y")
+    commands = [f.command for f in found.findings if f.what == "numbers with units"]
+    if marks is None:
+        assert not commands
+    else:
+        between = ["--thousands", marks[0]] if marks[0] else []
+        assert shlex.split(commands[0]) == [*between, *(w for unit in marks[1] for w in ("--unit", unit))]
+
+
+def test_a_table_of_the_target_alone_has_nothing_to_select_from():
+    found = check(pa.table({"y": np.arange(30.0)}), "y")
+    assert [finding.what for finding in found.problems] == ["no columns"]
+    assert found.dict["facts"]["Columns"] == "0"
+
+
 def test_codes_for_missing_are_in_the_command_for_files_that_take_them(houses):
     houses["area"] = np.where(np.arange(len(houses)) % 9 == 0, -999, houses.area)
     for name, said in (("a.csv", True), ("DATA", True), ("a.parquet", False)):

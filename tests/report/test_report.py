@@ -10,6 +10,7 @@ import pytest
 from rlselect.report import (
     cited_works,
     section_rows,
+    selection_table,
     to_html,
     to_json,
     to_markdown,
@@ -374,3 +375,18 @@ def test_units_flags_and_long_words_stay_whole():
     assert "<span>--drop-missing-target</span>" in page
     assert '<div class="wide-0 word"><dt>Method</dt>' in page
     assert '<div class="wide-0"><dt>Time</dt>' in page
+
+
+def test_a_text_shows_the_largest_of_many_levels_and_a_page_all():
+    coef = {f"shop=s{k}": float((-1) ** k * k) for k in range(60)}
+    variable = {
+        "name": "shop",
+        "inclusion": 1.0,
+        "coef": coef,
+        "error": dict.fromkeys(coef, 1.0),
+        "gain": 1.0,
+    }
+    report = {"title": "t", "n_features": 1, "variables": [variable]}
+    shown = [row[0].strip() for row in selection_table(report)[1]]
+    assert shown == ["shop", *(f"s{k}" for k in range(35, 60)), "35 more, nearer to 0"]
+    assert len(selection_table(report, 1000)[1]) == 61

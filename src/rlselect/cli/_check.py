@@ -33,8 +33,9 @@ def refuse_problems(
     taken = {"error": (), "drop": ("missing values", "missing target"), "indicator": ("missing values",)}
     known = {*taken[missing], *mended}
     seen = look_over(frame, target)
+    # dates as text would be left out or be categories, and other dates are refused by a fit, too;
     # where rows with gaps are dropped, gaps that tell the target leave a part of it
-    also = ["telling gaps"] if missing == "drop" else []
+    also = ["dates", *(["telling gaps"] if missing == "drop" else [])]
     found = [one for one in seen if one.what not in known and (one.weight == "problem" or one.what in also)]
     if not found:
         return [_told(one, one.what in known) for one in seen]

@@ -108,6 +108,25 @@ _thousands = click.option(
 )
 
 
+def _known_unit(_: Any, __: Any, units: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse what is no unit, with which numbers would be read as other numbers."""
+    for unit in units:
+        if not unit.strip() or any(sign.isdigit() or sign in ".,+-" for sign in unit):
+            raise click.BadParameter(
+                f"{unit!r} is none; give what stands beside the numbers, such as % or €."
+            )
+    return tuple(unit.strip() for unit in units)
+
+
+_unit = click.option(
+    "--unit",
+    multiple=True,
+    metavar="TEXT",
+    callback=_known_unit,
+    help="What stands beside a CSV's numbers, such as % or €; may be repeated.",
+)
+
+
 def cells_option(command: Command) -> Command:
     """What a command takes as `cells`: how those of CSV files are written."""
 
@@ -117,6 +136,7 @@ def cells_option(command: Command) -> Command:
         na: tuple[str, ...],
         decimal: str,
         thousands: str | None,
+        unit: tuple[str, ...],
         encoding: str,
         **given: Any,
     ) -> None:
@@ -127,9 +147,9 @@ def cells_option(command: Command) -> Command:
                 f"--thousands {thousands} and --decimal {decimal} were given; one mark cannot be both."
             )
         between = {"space": " "}.get(thousands or "", thousands or "")
-        command(*args, cells=CsvCells(na, decimal, encoding, between), **given)
+        command(*args, cells=CsvCells(na, decimal, encoding, between, units=unit), **given)
 
-    return _marks(_decimal(_thousands(_encoding(read))))
+    return _marks(_decimal(_thousands(_unit(_encoding(read)))))
 
 
 def expand_option(command: Command) -> Command:

@@ -251,6 +251,11 @@ def refuse_repeated(names: Iterable[str], path: str) -> None:
     """Refuse a file with two columns of one name."""
     seen: set[str] = set()
     for name in names:
+        if name in seen and not name.strip():
+            raise ValueError(
+                f"{path!r} has two columns without a name; its first line is to name each, differently. "
+                "Where a title stands above the names, delete its lines."
+            )
         if name in seen:
             raise ValueError(f"{path!r} has two columns called {name!r}; column names must differ.")
         seen.add(name)

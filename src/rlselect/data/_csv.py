@@ -22,8 +22,8 @@ class CsvStream:
     """Rows of CSV files with one header, in the order of the files.
 
     Types are guessed from the first 4 MB of each file. Where a later cell contradicts the guess, the column
-    becomes wider (whole numbers, numbers, those with marks between thousands, text) and the pass starts
-    again; a column of numbers in which only a few cells are text is refused, as in `read_file`.
+    becomes wider (whole numbers, numbers, those with marks or units, text) and the pass starts again; a
+    column of numbers in which only a few cells are text is refused, as in `read_file`.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class CsvStream:
     ) -> None:
         self._paths, self._cells = files.paths, cells
         self._stamps = FileStamps(files.paths)
-        # columns of numbers that are read as text, for their marks between thousands
-        self._grouped = set(numbers) if cells.thousands else set()
+        # columns of numbers that are read as text, for their marks between thousands and their units
+        self._grouped = set(numbers) if cells.marks.in_text else set()
         self._separators: dict[str, str] = {}
         self._headers: dict[str, list[str]] = {}
         kinds: dict[str, pa.DataType] = {}
@@ -136,14 +136,14 @@ class CsvStream:
             self._separators[path] = separator
             with self._open(path, None) as reader:
                 schema = reader.schema
-                return self._guess_grouped(reader) if self._cells.thousands else schema
+                return self._guess_grouped(reader) if self._cells.marks.in_text else schema
         except PermissionError:
             raise ValueError(f"{path!r} may not be read: permission denied.") from None
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise ValueError(f"{path!r} cannot be read as a table: {first_line(error)}.") from None
 
     def _guess_grouped(self, reader: Any) -> pa.Schema:
-        """Types by the first block, with text that is numbers with marks between thousands as such."""
+        """Types by the first block, with text that is numbers with marks or units as such."""
         schema, block = reader.schema, next(iter(reader), None)
         for k, column in enumerate(() if block is None else block.columns):
             if self._cells.ungrouped(column).type != column.type:
@@ -158,7 +158,7 @@ class CsvStream:
             return
         name = self._headers[path][int(found[1])]
         kind = self._kinds[name]
-        if kind == pa.float64() and self._cells.thousands and name not in self._grouped:
+        if kind == pa.float64() and self._cells.marks.in_text and name not in self._grouped:
             raise _WiderColumn(name, kind, grouped=True) from None
         if name not in self._fixed and kind != pa.string():
             raise _WiderColumn(name, _wider(kind)) from None

@@ -19,7 +19,8 @@ from rlselect.data._unchanged import FileStamps
 from rlselect.data._written import NumberMarks, say_comma
 
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
-_NO_UTF8 = "not UTF-8 text; save it as such, or name its encoding (--encoding cp1252, encoding of pandas)"
+_NAME_IT = "save it as such, or name its encoding (--encoding {}, encoding of pandas)"
+_NO_UTF8 = f"not UTF-8 text; {_NAME_IT.format('cp1252')}"
 _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant to be numbers
 _SHOWN = 6  # texts that a message says how to read
 
@@ -40,6 +41,8 @@ class CsvCells(NamedTuple):
         What stands between groups of three digits, see `NumberMarks`.
     lenient : bool
         Whether numbers with a few cells of text among them may be read as text: for a look, not for a fit.
+    units : tuple of str
+        What may stand beside a number, see `NumberMarks`.
     """
 
     missing: Sequence[str] = ()
@@ -47,11 +50,12 @@ class CsvCells(NamedTuple):
     encoding: str = "utf-8"
     thousands: str = ""
     lenient: bool = False
+    units: tuple[str, ...] = ()
 
     @property
     def marks(self) -> NumberMarks:
         """How numbers are written."""
-        return NumberMarks(self.decimal, self.thousands)
+        return NumberMarks(self.decimal, self.thousands, self.units)
 
     def without_codes(self, column: Any) -> Any:
         """A column of an Arrow table; numbers that mean "missing" are null."""
@@ -67,8 +71,8 @@ class CsvCells(NamedTuple):
         return self.marks.read(text) is not None
 
     def ungrouped(self, column: Any) -> Any:
-        """A column of an Arrow table; text that is numbers with marks between thousands is such."""
-        if not self.thousands or not pa.types.is_string(column.type) or column.null_count == len(column):
+        """A column of an Arrow table; text that is numbers with marks between thousands or units is such."""
+        if not self.marks.in_text or not pa.types.is_string(column.type) or column.null_count == len(column):
             return column
         numbers = self.marks.read_column(column)
         return column if numbers is None else numbers
@@ -85,7 +89,7 @@ def read_file(path: str | Path, *, cells: CsvCells = USUAL_CELLS) -> pa.Table:
     path : str or Path
         A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq, .feather, .arrow or .ipc,
         or .jsonl or .ndjson (also with .gz) with an object per line. A CSV needs a header row; its separator
-        may be a comma, a semicolon or a tab.
+        may be a comma, a semicolon, a tab or a vertical bar.
     cells : CsvCells
         How those of a CSV are written.
 
@@ -133,10 +137,20 @@ def first_line(error: Exception) -> str:
     """Shorten what the reader says to the first line, without a full stop."""
     if isinstance(error, UnicodeDecodeError):
         if error.encoding.lower().startswith("utf-8"):
+            if error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                return f"it is UTF-16 text, not UTF-8; {_NAME_IT.format('utf-16')}"
             return f"its header is {_NO_UTF8}"
         return f"it is not text in the encoding {error.encoding!r}"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     text = lines[0].strip().rstrip(".")
+    widths = re.fullmatch(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): ?(.*)", text)
+    if widths:
+        header, line, shown = widths.groups()
+        cells = "cell" if header == "1" else "cells"
+        return (
+            f"its first line has {header} {cells} and the line {shown[:60]!r} has {line}; the first "
+            "line is to name the columns, and every other to have as many cells"
+        )
     return text if len(text) <= 200 else text[:197] + "..."
 
 
@@ -159,6 +173,7 @@ def _read(path: Path, kind: str, cells: CsvCells) -> pa.Table | None:
     if separator is None:
         return None
     table = csv.read_csv(path, **csv_options(separator, cells))
+    refuse_repeated(table.column_names, str(path))
     stray = StrayText(cells)
     stray.add(table)
     stray.check()
@@ -167,7 +182,7 @@ def _read(path: Path, kind: str, cells: CsvCells) -> pa.Table | None:
 
 
 def find_separator(path: str, encoding: str) -> str | None:
-    """Comma, semicolon or tab, whichever the first line of a CSV file has most of; None if it is empty."""
+    """Comma, semicolon, tab or bar, whichever a CSV file's first line has most of; None if it is empty."""
     opener: Any = gzip.open if path.lower().endswith(".gz") else open
     # a mark of the order of bytes is no letter
     encoding = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
@@ -176,7 +191,7 @@ def find_separator(path: str, encoding: str) -> str | None:
         header = codecs.getincrementaldecoder(encoding)().decode(file.readline(1 << 20))
     # a name between quotes may hold any of them
     bare = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t", key=bare.count) if header.strip() else None
+    return max(",;\t|", key=bare.count) if header.strip() else None
 
 
 def csv_options(

@@ -244,7 +244,8 @@ def tell(finding: Finding, words: Literal["python", "command"]) -> str:
 
 def _kinds(columns: list[ColumnFacts]) -> str:
     kinds = Counter(_HOLDS[column.kind] for column in columns)
-    return f"{len(columns):,} (" + ", ".join(f"{count:,} of {kind}" for kind, count in kinds.items()) + ")"
+    told = ", ".join(f"{count:,} of {kind}" for kind, count in kinds.items())
+    return f"{len(columns):,} ({told})" if told else "0"
 
 
 def _told(y: ColumnFacts) -> str:

@@ -172,9 +172,10 @@ def is_constant(column: ColumnFacts) -> bool:
 def common_marks(columns: Sequence[ColumnFacts]) -> NumberMarks | None:
     """Marks by which the columns of one file that have any are numbers; None where none has."""
     # 1,234 alone may be either, and is what its neighbours are
-    marked = [column for column in columns if column.marks is not None]
-    texts = [level for column in marked for level in column.levels[: max(_TRIED // len(marked), 2)]]
-    return find_marks(texts) or next((column.marks for column in marked), None)
+    marked = [(column, marks) for column in columns if (marks := column.marks) is not None]
+    texts = [level for column, _ in marked for level in column.levels[: max(_TRIED // len(marked), 2)]]
+    units = dict.fromkeys(unit for _, marks in marked for unit in marks.units)
+    return find_marks(texts, tuple(units)) or next((marks for _, marks in marked), None)
 
 
 def _values(column: Any) -> tuple[Kind, NDArray[np.float64], list[str]]:

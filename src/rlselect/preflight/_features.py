@@ -36,11 +36,12 @@ def look_at_features(look: SeenRows) -> Iterator[Finding]:
         The rows.
     """
     for check in (
+        _none,
         _strays,
         _gaps,
         _empty,
         _dates,
-        _commas,
+        _marks,
         _others,
         _names,
         _copies,
@@ -62,6 +63,18 @@ def is_id(column: ColumnFacts, n_seen: int) -> bool:
         return False
     steps = np.diff(np.unique(column.values))
     return bool(np.all(np.diff(column.values) > 0)) or bool(np.all(steps == 1))
+
+
+def _none(look: SeenRows) -> Iterator[Finding]:
+    if not look.columns and look.target is not None:
+        yield Finding(
+            "no columns",
+            "problem",
+            [],
+            f"There is no column beside the target {look.target.name!r}, and nothing to select from.",
+            "give columns that may explain it",
+            "give columns that may explain it",
+        )
 
 
 def _strays(look: SeenRows) -> Iterator[Finding]:
@@ -139,19 +152,20 @@ def _dates(look: SeenRows) -> Iterator[Finding]:
         )
 
 
-def _commas(look: SeenRows) -> Iterator[Finding]:
+def _marks(look: SeenRows) -> Iterator[Finding]:
     columns = [*look.columns, *([look.target] if look.target else [])]
     marks = common_marks(columns)
     found = [c.name for c in columns if c.marks is not None]
     if marks is not None:
         # of a target that is read as text, nothing could be learnt
         target = look.target is not None and look.target.marks is not None
+        kind = "units" if marks.units else "commas"
         yield Finding(
-            "numbers with commas",
+            f"numbers with {kind}",
             "problem" if target else "warning",
             found,
-            f"{named(found)} {_have(found, 'holds', 'hold')} numbers with commas or other marks, which are "
-            "read as text.",
+            f"{named(found)} {_have(found, 'holds', 'hold')} numbers with {kind} or other marks, which "
+            "are read as text.",
             f"read the file with {marks.options}",
             shlex.join(marks.flags),
         )

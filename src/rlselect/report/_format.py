@@ -8,6 +8,8 @@ import numpy as np
 
 # rows that a text shows, and a page, which folds what is long; JSON holds all of them
 MAX_ROWS, MAX_PAGE_ROWS = 100, 1000
+# levels of one variable that a text shows
+_MAX_LEVELS = 25
 COLUMNS = ("Variable", "Inclusion", "Coefficient", "Std. error", "Gain")
 LEGENDS = {
     "Inclusion": "Inclusion: how sure the selection is of a variable, from 0 to 1.",
@@ -206,11 +208,23 @@ def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list
             continue
         rows.append([name, inclusion, "", "", gain])
         errors = error if isinstance(error, Mapping) else {}
+        levels = list(coef) if most > MAX_ROWS else _largest(coef)
         rows += [
-            [f"  {_below(name, level)}", "", *_estimate(c, errors.get(level)), ""]
-            for level, c in coef.items()
+            [f"  {_below(name, level)}", "", *_estimate(coef[level], errors.get(level)), ""]
+            for level in levels
         ]
+        if len(levels) < len(coef):
+            rows.append([f"  {len(coef) - len(levels):,} more, nearer to 0", "", "", "", ""])
     return rows, len(variables) - len(shown)
+
+
+def _largest(coef: Mapping[str, Any]) -> list[str]:
+    """Levels of a variable with the largest coefficients, in the order in which they were given."""
+    if len(coef) <= _MAX_LEVELS:
+        return list(coef)
+    size = {level: abs(plain(c) or 0.0) for level, c in coef.items()}
+    kept = set(sorted(size, key=size.__getitem__, reverse=True)[:_MAX_LEVELS])
+    return [level for level in coef if level in kept]
 
 
 def _below(name: str, column: str) -> str:

@@ -9,6 +9,7 @@ from rlselect import TrialData
 __all__ = ["CURVED", "Curved"]
 
 P = 8
+_DRAWS = 200
 HALF = {-1: 0.5, 1: 0.5}
 STAGES = [
     {"history": [f"x{j}" for j in range(P)], "action": "A1", "reward": "R1", "propensity": HALF},
@@ -62,6 +63,30 @@ class Curved:
     def trial(self, n, seed):
         """A trial with randomised actions."""
         return TrialData.from_wide(self.draw(n, np.random.default_rng(seed)), STAGES)
+
+    def luck(self, n, seed):
+        """By how much a trial flatters the best regime: its score with all Q-functions known, less its value.
+
+        The value of any good regime is over-estimated by about as much on the same subjects.
+        """
+        rng = np.random.default_rng(seed)
+        table = self.draw(n, rng)
+        gains = [self.contrast(table, t) for t in (1, 2)]
+        follows = [table[f"A{t}"] == self.best(table, t) for t in (1, 2)]
+        weights = np.cumprod(2.0 * np.array(follows), axis=0)
+        # the mean of what stage 2 adds, given the first stage
+        later = np.zeros(n)
+        for _ in range(_DRAWS):
+            z = rng.normal(size=(n, 2))
+            drawn = table | {"z0": 0.5 * table["x0"] + np.sqrt(0.75) * z[:, 0], "z1": z[:, 1]}
+            later += np.abs(self.contrast(drawn, 2)) / _DRAWS
+        main = 0.5 * table["x1"], 0.5 * table["x2"]
+        residuals = (
+            table["R1"] + np.abs(gains[1]) - main[0] - table["A1"] * gains[0] - later,
+            table["R2"] - main[1] - table["A2"] * gains[1],
+        )
+        scores = sum(main) + np.abs(gains[0]) + later + sum(weights * np.array(residuals))
+        return float(scores.mean()) - self.value(self.best, n=200_000)
 
     def best(self, table, stage):
         """The optimal regime."""

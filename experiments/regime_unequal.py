@@ -1,6 +1,6 @@
 r"""Trials of one stage whose arms have unequal shares: are the columns found that decide?
 
-python experiments/regime_unequal.py --replicates 8 --seed 1270000 \
+python experiments/regime_unequal.py --replicates 8 --seed 1970000 \
     --records experiments/results/regime_unequal.jsonl --out experiments/results/regime_unequal.md
 """
 
@@ -70,7 +70,7 @@ def line(ratio, runs):
 
 
 def main():
-    args = make_parser(__doc__, replicates=10, seed=1_270_000).parse_args()
+    args = make_parser(__doc__, replicates=10, seed=1_970_000).parse_args()
     records = collect(args, [{"ratio": ratio} for ratio in RATIOS], one)
     lines = [
         f"One stage, n = {N}, {P} covariates of which two predict and one for each arm but the first "

@@ -11,7 +11,7 @@ from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import Split
 from rlselect.regimes._line_machine import LineMachine, _losses, _moments, lines_again, prefer_lines
 from rlselect.regimes._selection import StageSelection
-from rlselect.regimes._spike_and_slab import _Chains, _Grid, average_slopes
+from rlselect.regimes._spike_and_slab import _DEVIATIONS, _LOGITS, _Chains, _Grid, average_slopes
 from rlselect.regimes._stage_machine import StageMachine
 
 
@@ -73,10 +73,10 @@ def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
 
 def test_shares_and_variances_of_a_block_are_drawn_by_their_probability():
     sizes, unit, chances = np.array([4, 9]), np.array([[2.0]]), (np.arange(4000) + 0.5) / 4000
-    grid = _Grid(sizes, unit)
+    grid = _Grid(sizes, unit, 0)
     shape = (2, 1, len(chances))
     there, squares = (np.broadcast_to(np.reshape(given, (2, 1, 1)), shape) for given in ([1, 6], [0.3, 0.8]))
-    shares, slabs = grid.draw(there, squares, np.broadcast_to(chances, shape))
+    shares, slabs = grid.draw(there, squares, np.broadcast_to(chances, shape), np.zeros(shape[1:]))
     for block in range(2):
         k, size, square = there[block, 0, 0], sizes[block], squares[block, 0, 0]
         found, count = np.unique(
@@ -87,6 +87,27 @@ def test_shares_and_variances_of_a_block_are_drawn_by_their_probability():
         odds = share ** (k + 1) * (1.0 - share) ** (size - k + 1) * slab ** (-0.5 * k)
         odds *= np.exp(-0.5 * square / slab)
         np.testing.assert_allclose(count / count.sum(), odds / odds.sum(), atol=0.002)
+
+
+@pytest.mark.parametrize(("count", "alike"), [((1, 3), True), ((0, 9), False)])
+def test_blocks_are_alike_as_often_as_one_share_explains_them_better(count, alike):
+    sizes, unit, many = np.array([9, 9]), np.array([[2.0]]), 1000
+    there = np.broadcast_to(np.reshape(count, (2, 1, 1)), (2, 1, many))
+    half, steps = np.full((2, 1, many), 0.5), ((np.arange(many) + 0.5) / many)[None]
+    share = _Grid(sizes, unit, 2).draw(there, 0.2 * there, half, steps)[0][:, 0]
+    logits, deviations = (part.ravel() for part in np.meshgrid(_LOGITS, _DEVIATIONS))
+    p = 1.0 / (1.0 + np.exp(-logits))
+
+    def evidence(k, size):
+        slab = deviations**2 / np.maximum(p * size, 1.0) * unit[0, 0]
+        odds = p ** (k + 1) * (1.0 - p) ** (size - k + 1) * slab ** (-0.5 * k) * np.exp(-0.1 * k / slab)
+        return odds.sum() / (p * (1.0 - p)).sum()
+
+    one, apart = evidence(sum(count), 18), evidence(count[0], 9) * evidence(count[1], 9)
+    same = share[0] == share[1]
+    assert (one > apart) == alike
+    # drawn apart they are different ones here
+    assert same.mean() == pytest.approx(one / (one + apart), abs=0.002)
 
 
 def test_moments_are_those_of_the_rows_that_are_left():

@@ -1,15 +1,17 @@
 """Decision features: which set is chosen, and those of models that are no kernel machines."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from rlselect import QLearning, TrialData
 from rlselect.machines import EliminationPath
-from rlselect.regimes._tailoring import TailoringPath
+from rlselect.regimes._tailoring import TailoringPath, _with_changes
 
 
 def test_a_regressor_may_decide_by_a_curve():
@@ -48,6 +50,36 @@ def test_a_column_of_the_best_set_stays_where_its_slope_is_sure():
     path = _judged([[3, -1, 1, -1], [3, -1, 1, -1], [0, 0, 0, 0]])
     assert TailoringPath(path, lambda groups: []).groups == []
     assert TailoringPath(path, lambda groups: [g for g in groups if g == 0]).groups == [0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "decide"),
+    [
+        (None, [0, 1]),
+        # what plainly changes an action is added, what rather does not is taken away unless it is sure
+        ([0.1, 0.1, 0.95, 0.7], [1, 2]),
+        ([0.6, 0.1, 0.1, 0.1], [0, 1]),
+    ],
+)
+def test_probable_changes_have_a_say_in_what_decides(changes, decide):
+    known = None if changes is None else np.array(changes)
+    machine = SimpleNamespace(changes=known, groups=[0, 1, 2, 3])
+    assert _with_changes(machine, [0, 1], sure=[1]) == decide
+
+
+def test_four_arms_name_every_column_that_decides_and_no_other():
+    """The value of decisions alone misses one of the three here."""
+    rng = np.random.default_rng(2)
+    X, arm = rng.normal(size=(200, 6)), rng.integers(0, 4, size=200)
+    gains = np.column_stack([np.zeros(200), 0.9 * X[:, :3]])
+    names = [f"x{j}" for j in range(6)]
+    table = dict(zip(names, X.T, strict=True)) | {"arm": arm}
+    table["reward"] = X[:, 3] + gains[np.arange(200), arm] + rng.normal(size=200)
+    stage = {"history": names, "action": "arm", "reward": "reward", "propensity": "1:1:1:1"}
+    learner = QLearning(random_state=0)
+    learner._describe_decisions(learner._learn(TrialData.from_wide(table, [stage]), arm >= 0, bool), bool)
+    assert learner.model_ == ["lines"]
+    assert learner.tailoring_ == [["x0", "x1", "x2"]]
 
 
 def test_no_slope_speaks_for_columns_that_change_no_decision():

@@ -31,7 +31,7 @@ class LineMachine(StageMachine):
     changes of few slopes costs few coefficients, whichever action it is. What is the same under all actions
     may bend, see `Bends`: curved main effects would bend the contrasts of lines where actions lean on the
     history. Slopes are averaged over which of them there are, see `_spike_and_slab`; main effects, the
-    changes that each action makes and bends are a block each.
+    changes that each action makes and bends are a block each, all but the bends perhaps one.
 
     Parameters
     ----------
@@ -99,7 +99,9 @@ class LineMachine(StageMachine):
         # group of each column of the design, none for the actions themselves
         of_bends = group[np.searchsorted(used, self.bends.owners[bent])]
         groups_of = np.concatenate([np.full(K, -1), group, np.repeat(group, K), of_bends])
-        found, machines = average_slopes(data, blocks), []
+        found, machines = average_slopes(data, blocks, alike=K + 1), []
+        # the changes alone, by group and action
+        changed = slice(K + len(used), K + len(used) * (1 + K))
         for k, probable in enumerate(found.there >= _PROBABLE):
             needed = np.unique(groups_of[probable & (groups_of >= 0)])
             stays = np.isin(groups_of, [-1, *needed])
@@ -107,6 +109,8 @@ class LineMachine(StageMachine):
             machine = self._like(self.X, self.y, self.weights, self.subjects)
             machine.groups, machine.bends = needed.tolist(), self.bends
             machine.penalties = (found.noise[k] / found.squares[k])[stays]
+            machine.changes = np.zeros(len(self.encoder.groups))
+            np.maximum.at(machine.changes, groups_of[changed], found.there[k, changed])
             machine._take(slopes, float(mean[k] - means[k] @ slopes), used)
             machines.append(machine)
         return machines
@@ -124,7 +128,7 @@ class LineMachine(StageMachine):
     def fit(self, groups: Sequence[int]) -> "LineMachine":
         """Fit on some groups, of which those that are probably needed stay."""
         found = self._learnt(list(groups), [np.zeros(len(self.y), dtype=bool)])[0]
-        self.groups, self.penalties = found.groups, found.penalties
+        self.groups, self.penalties, self.changes = found.groups, found.penalties, found.changes
         self.levels, self.slopes, self.curves = found.levels, found.slopes, found.curves
         return self
 

@@ -9,6 +9,9 @@ with the slopes, so that few large slopes of one block and many small ones of an
 other, and no penalty is chosen: a decision hangs on the direction of slopes, which the penalty that predicts
 best spoils where slopes are many, and a choice among penalties on folds is a matter of chance.
 
+Some blocks may be alike: with even odds beforehand they have one share and one variance, those of a block of
+all their columns. An arm of few subjects cannot say by itself how rare its slopes are.
+
 The average is that of Gibbs samplers, side by side from few to many expected slopes. They see the sums of
 squares and products alone, and visit columns from the one that moves most with the response on: the order of
 rows or columns does not matter.
@@ -23,7 +26,8 @@ from rlselect._clock import stop_if_late
 
 __all__ = ["Average", "ColumnMoments", "average_slopes"]
 
-_CHAINS, _SWEEPS, _FIRST = 16, 50, 20
+# chains cost little beside each other; of half as many, and fewer sweeps, regimes were left to chance
+_CHAINS, _SWEEPS, _FIRST = 32, 60, 20
 # shares of slopes that are there, in logits, and of the response's variance that a block explains, as
 # standard deviations
 _LOGITS, _DEVIATIONS = np.linspace(-7.0, 7.0, 15), (np.arange(12) + 0.5) / 12.0
@@ -71,7 +75,7 @@ class Average(NamedTuple):
     noise: np.ndarray
 
 
-def average_slopes(data: ColumnMoments, blocks: np.ndarray) -> Average:
+def average_slopes(data: ColumnMoments, blocks: np.ndarray, alike: int = 0) -> Average:
     """Slopes of each data set by itself; they share random numbers alone.
 
     Parameters
@@ -79,20 +83,24 @@ def average_slopes(data: ColumnMoments, blocks: np.ndarray) -> Average:
     data : ColumnMoments
     blocks : (d,) int array
         Block of each column, from 0 on.
+    alike : int
+        How many blocks, the first ones, may have one share and one variance.
     """
     if len(blocks) <= _MOST:
-        return _averaged(data, blocks, np.bincount(blocks))
+        return _averaged(data, blocks, np.bincount(blocks), alike)
     alone = [ColumnMoments(*(part[k : k + 1] for part in data)) for k in range(len(data.total))]
-    return Average(*map(np.concatenate, zip(*(_of_strongest(one, blocks) for one in alone), strict=True)))
+    found = (_of_strongest(one, blocks, alike) for one in alone)
+    return Average(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
+def _of_strongest(data: ColumnMoments, blocks: np.ndarray, alike: int) -> Average:
     """The average over the columns of one data set that move most with its response; others have no slope."""
     kept = np.sort(np.argsort(-_strength(data), kind="stable")[:_MOST])
     gram = data.gram[:, kept][:, :, kept]
     # those that were left out have no slope, and say how rare these are
     sizes = np.bincount(blocks)
-    found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), blocks[kept], sizes)
+    some = ColumnMoments(gram, data.cross[:, kept], data.total, data.rows)
+    found = _averaged(some, blocks[kept], sizes, alike)
     shape = data.cross.shape
     every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows), np.zeros(shape)
     for whole, part in zip(every, found, strict=False):
@@ -108,8 +116,8 @@ def _strength(data: ColumnMoments) -> np.ndarray:
     return np.round(explained / max(explained.max(), tiny), _DECIMALS)
 
 
-def _averaged(data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> Average:
-    chains = _Chains(data, blocks, sizes)
+def _averaged(data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray, alike: int) -> Average:
+    chains = _Chains(data, blocks, sizes, alike)
     found = []
     for sweep in range(_SWEEPS):
         stop_if_late()
@@ -129,6 +137,8 @@ class _Chains:
     blocks : (d,) int array
     sizes : (b,) int array
         Of the blocks, columns that are not among these included.
+    alike : int
+        How many of them, the first ones, may be one.
 
     Attributes
     ----------
@@ -138,7 +148,7 @@ class _Chains:
         Variance of the noise.
     """
 
-    def __init__(self, data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> None:
+    def __init__(self, data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray, alike: int) -> None:
         self._rng = np.random.default_rng(0)
         self._gram = np.ascontiguousarray(np.moveaxis(data.gram, 0, -1))
         self._cross, self._total, self._rows = data.cross.T[..., None], data.total, data.rows
@@ -151,7 +161,7 @@ class _Chains:
         self._block_order = np.argsort(-said, kind="stable")
         shape = (len(sizes), len(data.total), _CHAINS)
         self._unit = (data.total / data.rows)[:, None]
-        self._grid = _Grid(sizes, self._unit)
+        self._grid = _Grid(sizes, self._unit, alike)
         self.noise = np.broadcast_to(0.5 * self._unit, shape[1:]).copy()
         self._slab = np.broadcast_to(0.1 * self._unit, shape).copy()
         self._share = np.broadcast_to(np.linspace(0.1, 0.9, _CHAINS), shape).copy()
@@ -192,7 +202,8 @@ class _Chains:
         )
         chance = np.empty(self._share.shape)
         chance[self._block_order] = self._rng.uniform(size=chance.shape)
-        self._share, self._slab = self._grid.draw(there, squares, chance)
+        one = self._rng.uniform(size=chance.shape[1:])
+        self._share, self._slab = self._grid.draw(there, squares, chance, one)
         left = self._total[:, None] + (self.slopes * (self._fitted - 2.0 * self._cross)).sum(axis=0)
         left = np.maximum(left, 1e-9 * self._total[:, None])
         self.noise = left / (2.0 * self._rng.gamma(0.5 * (self._rows[:, None] - 1.0), size=left.shape))
@@ -207,27 +218,48 @@ class _Grid:
         Of the blocks.
     unit : (m, 1) array
         Variances of the responses.
+    alike : int
+        How many blocks, the first ones, may have one share and one variance.
     """
 
-    def __init__(self, sizes: np.ndarray, unit: np.ndarray) -> None:
+    def __init__(self, sizes: np.ndarray, unit: np.ndarray, alike: int) -> None:
+        self._alike, self._unit = alike, unit
+        # the last block is that of all columns of those that may be alike
+        sizes = np.append(sizes, sizes[:alike].sum())
         self._share, deviation = (part.ravel() for part in np.meshgrid(expit(_LOGITS), _DEVIATIONS))
         share, rare = np.log(self._share), np.log(1.0 - self._share)
         self._slab = np.square(deviation) / np.maximum(self._share * sizes[:, None], 1.0)
-        self._unit = unit
         # all shares are equally likely, and lie the closer the nearer they are to 0 or 1
-        self._none = share + rare + sizes[:, None] * rare
+        prior = share + rare - np.log(np.exp(share + rare).sum())
+        self._none = prior + sizes[:, None] * rare
         self._each = share - rare - 0.5 * np.log(self._slab)
         self._square = -0.5 / (self._slab[:, None] * unit)
 
     def draw(
-        self, there: np.ndarray, squares: np.ndarray, chance: np.ndarray
+        self, there: np.ndarray, squares: np.ndarray, chance: np.ndarray, one: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """A share and a variance for each block, given how many slopes there are and their squares.
 
-        All are (b, m, c) arrays; ``chance`` is uniform on 0 to 1.
+        All are (b, m, c) arrays; ``chance`` is uniform on 0 to 1, and so is ``one`` (m, c), which decides
+        whether blocks that may be alike are.
         """
+        there, squares = (np.concatenate([part, self._together(part)]) for part in (there, squares))
+        # what is drawn for all of them together takes the place of what is for the first
+        chance = np.concatenate([chance, chance[:1]])
         logs = there[..., None] * self._each[:, None, None] + squares[..., None] * self._square[:, :, None]
         logs += self._none[:, None, None]
-        shares = np.exp(logs - logs.max(axis=-1, keepdims=True)).cumsum(axis=-1)
+        top = logs.max(axis=-1, keepdims=True)
+        shares = np.exp(logs - top).cumsum(axis=-1)
         drawn = (shares < chance[..., None] * shares[..., -1:]).sum(axis=-1)
-        return self._share[drawn], np.take_along_axis(self._slab[:, None], drawn, axis=-1) * self._unit
+        share, slab = self._share[drawn], np.take_along_axis(self._slab[:, None], drawn, axis=-1) * self._unit
+        if self._alike:
+            evidence = top[..., 0] + np.log(shares[..., -1])
+            apart = self._together(evidence[:-1])[0]
+            alike = one < expit(evidence[-1] - apart)
+            for part in (share, slab):
+                part[: self._alike] = np.where(alike, part[-1], part[: self._alike])
+        return share[:-1], slab[:-1]
+
+    def _together(self, parts: np.ndarray) -> np.ndarray:
+        """The sum over the blocks that may be alike (1, m, c)."""
+        return parts[: self._alike].sum(axis=0, keepdims=True)

@@ -75,6 +75,8 @@ class StageMachine:
         Of a Q-function that was fitted by the loss of its response.
     explicit : bool
         Whether it works on columns rather than on kernel matrices.
+    changes : array or None
+        By group of the encoder: how probable it is that some action changes with it, where a fit says it.
     """
 
     explicit = False
@@ -83,6 +85,7 @@ class StageMachine:
     losses: np.ndarray
     tuner: Tuner
     link: ResponseLink | None = None
+    changes: np.ndarray | None = None
 
     def __init__(
         self,

@@ -9,7 +9,8 @@ from scipy.special import expit
 
 from rlselect import REVS, load, save
 from rlselect.simulate import make_revs
-from rlselect.subset.revs._left_out import LeftOutRows
+from rlselect.subset.revs._left_out import LeftOutRows, Said
+from rlselect.subset.revs.evidence import RowLikelihood, StandardRows
 
 
 def few_columns(family, n=60, seed=0):
@@ -330,3 +331,58 @@ def test_one_cluster_leaves_no_row_to_judge_by(form):
     for seed in range(6):
         y = np.random.default_rng(seed).standard_normal(4)
         assert REVS(random_state=0).fit(form(X), y, groups=np.zeros(4)).average_
+
+
+def test_predictions_of_two_classes_do_not_rest_on_the_subsets_of_the_selection_alone():
+    # many small effects that no rows tell apart: the heaviest subsets are those that chance favours
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(1080, 20))
+    eta = X @ (0.35 * rng.normal(size=20))
+    y = (rng.random(1080) < expit(eta)).astype(int)
+    model = REVS(random_state=0).fit(X[:80], y[:80])
+    average = model._average
+    assert average.share_of_all > 0.3
+    means = [model.predict_proba(X[80:], average=how)[:, 1] for how in ("auto", False)]
+    losses = [-np.log(np.where(y[80:] == 1, mean, 1.0 - mean)).mean() for mean in means]
+    # it is no worse on other rows than left-out ones say
+    assert losses[0] < average.loss + 0.05
+    assert losses[0] < losses[1]
+
+
+def said_of(y, size, doubt):
+    one = np.ones(len(y))
+    rows = StandardRows(np.zeros((len(y), 0)), y, one, np.zeros(len(y)), one)
+    left_out = LeftOutRows(RowLikelihood("binomial"), rows, np.ones((1, len(y))))
+    return left_out, Said(size * (2.0 * y - 1.0), np.full(len(y), doubt))
+
+
+def test_variance_of_log_odds_that_left_out_rows_do_not_bear_out_does_not_count():
+    y = np.resize([0.0, 1.0], 200)
+    sure, said = said_of(y, 4.0, 30.0)
+    # all rows are told well without their own say: as little of the variance stays as may
+    assert sure.trust_in(said) == pytest.approx(0.25, abs=0.05)
+    # one in three is told wrongly, and log odds of four are too large
+    y = np.where(np.arange(200) % 3, y, 1.0 - y)
+    wrong, _ = said_of(y, 4.0, 30.0)
+    assert wrong.trust_in(said) == 1.0
+    assert sure._replace(likelihood=RowLikelihood("gaussian")).trust_in(said) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::rlselect.subset.SeparationWarning")
+def test_separable_classes_are_told_apart_without_the_caution_of_their_curvature():
+    rng = np.random.default_rng(6)
+    y = rng.integers(2, size=700)
+    X = rng.normal(size=(700, 6)) + np.multiply.outer(2.0 * y - 1.0, [2.0, 2.0, 1.0, 0.0, 0.0, 0.0])
+    model = REVS(random_state=0).fit(X[:100], y[:100])
+    average = model._average
+    assert average.trust < 1.0
+    away = X[100:][:, average.columns]
+    doubt = average.doubt_of(away)
+    np.testing.assert_allclose(
+        average.caution(away), 1.0 / np.sqrt(1.0 + np.pi / 8.0 * average.trust * doubt)
+    )
+    found = model.predict_proba(X[100:], average=True)[:, 1]
+    eta = away @ average.coef + average.intercept
+    cautious = expit(eta / np.sqrt(1.0 + np.pi / 8.0 * doubt))
+    losses = [-np.log(np.where(y[100:] == 1, mean, 1.0 - mean)).mean() for mean in (found, cautious)]
+    assert losses[0] < 0.9 * losses[1]

@@ -9,6 +9,7 @@ from rlselect.kernels import ClusterLevels
 from rlselect.learn import Softmax
 from rlselect.subset.revs import _two_priors
 from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import Walker, WalkResult
 from rlselect.subset.revs.evidence import DependentGlm, GlmSubset, Rows
 
@@ -50,6 +51,14 @@ def test_large_effects_are_found_whatever_the_first_walk_has(units):
     assert set(np.flatnonzero(found.inclusion > 0.5)) == {10, 20, 30}
     assert found.visited.weights.sum() == pytest.approx(1.0)
     assert found.stop_reason == "converged"
+
+
+def test_predictions_keep_to_what_the_first_walk_counted():
+    walker, counted = make_walker(*large_effects(80, 40, 0)), Visited([np.array([10])], np.ones(1))
+    inclusion = np.where(np.arange(40) == 10, 0.9, 0.01)
+    found = _two_priors._told_apart(walker, WalkResult(inclusion, [], 0, "converged", counted), [])
+    assert found.predicting is counted
+    assert found.visited is not counted
 
 
 def test_noise_is_not_found():

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,29 @@ class SubsetAverage:
         return np.asarray(stats.t.ppf(0.5 + 0.5 * level, max(self.rows - 1.0, 1.0)) * np.sqrt(variance))
 
 
+class _Mixture(NamedTuple):
+    """Subsets, the places of their columns and their weights, and what they say together of left-out rows."""
+
+    posteriors: Posteriors
+    places: list[NDArray[np.intp]]
+    weights: Floats
+    said: Said
+
+    def joined(self, other: "_Mixture", share: float) -> "_Mixture":
+        """These and others, which have this share together; what each says of left-out rows stays theirs."""
+        own, its = self.posteriors, other.posteriors
+        posteriors = Posteriors(
+            np.vstack([own.coef, its.coef]),
+            np.append(own.intercept, its.intercept),
+            np.append(own.noise, its.noise),
+            [*own.variances, *its.variances],
+            own.left_out,
+        )
+        places, said = [*self.places, *other.places], self.said.mixed(other.said, share)
+        weights = np.append((1.0 - share) * self.weights, share * other.weights)
+        return _Mixture(posteriors, places, weights, said)
+
+
 def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], refit: Fit) -> SubsetAverage:
     """Average the posterior of the coefficients over the subsets that were counted.
 
@@ -135,10 +158,11 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         return _of_refit(columns, refit, found.n_rows_read)
     linear = problem.family == "gaussian"
     likelihood = RowLikelihood("poisson" if problem.family in COUNTS else problem.family, found.dispersion)
-    most = _MOST_LINEAR if linear else _MOST_OTHER
-    counted, visited = (v.heaviest(most) for v in (found.visited, found.predicting or found.visited))
+    visited = (found.predicting or found.visited).heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
     inside, everything = _columns(problem, visited), _all_columns(problem, found)
-    design = np.union1d(inside, _columns(problem, counted)) if everything is None else everything
+    if found.fresh is not None:
+        inside = np.union1d(inside, _columns(problem, found.visited.heaviest(_MOST_OTHER)))
+    design = inside if everything is None else everything
     rows, shift, scale = _standard_rows(found.gather, design, partial(_single, problem, found))
     rows = rows._replace(together=problem.together)
     places = [np.searchsorted(design, _columns_of(problem, units)) for units in visited.subsets]
@@ -156,25 +180,25 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     # clusters that do not tell what rows share are of one row each, or the only one: it changes nothing
     alike = 0.0 if found.dependence is None else float(np.nan_to_num(found.dependence.share))
     left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
-    said = left_out.said_by(posteriors, places)
-    if found.predicting is not None:
-        said_by_refit = _said_by_refit(problem, counted, design, rows, likelihood)
-    else:
+    mean = _Mixture(posteriors, places, weights, left_out.said_by(posteriors, places))
+    if found.fresh is None:
         said_by_refit = left_out.said_by_refit(places)
+    else:
+        mean, said_by_refit = _with_selected(problem, found, mean, left_out, design), found.fresh.refit
     given = shift, scale
     if found.noise is not None:
         # the rows of the search suit its noise: what predicts the response is judged on those as given
         rows, given_shift, given_scale = _standard_rows(rows_of(problem.table, None), design)
         left_out, given = left_out._replace(rows=rows), (given_shift, given_scale)
-    share, used = 0.0, np.searchsorted(design, inside)
+    share = 0.0
     if everything is not None and not time_is_up():
-        whole, said_by_all = _ridge_of_all(rows, likelihood)
-        share = left_out.share_of(said_by_all, said, even=found.noise is None)
+        whole = _ridge_of_all(rows, likelihood)
+        share = left_out.share_of(whole.said, mean.said, even=found.noise is None)
         if share:
-            said, used = said.mixed(said_by_all, share), np.arange(len(design))
-            weights, places = np.append((1.0 - share) * weights, share), [*places, used]
-            posteriors = _beside(posteriors, _rescaled(whole, *given, shift, scale))
-    trust = left_out.trust_in(said)
+            whole = whole._replace(posteriors=_rescaled(whole.posteriors, *given, shift, scale))
+            mean = mean.joined(whole, share)
+    posteriors, places, weights, said = mean
+    trust, used = left_out.trust_in(said), np.unique(np.concatenate(places))
     coef = (weights @ posteriors.coef) / scale
     intercept = float(weights @ posteriors.intercept - shift @ coef)
     noise = float(weights @ posteriors.noise)
@@ -196,18 +220,21 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     )
 
 
-def _said_by_refit(
-    problem: Problem,
-    counted: Visited,
-    design: NDArray[np.intp],
-    rows: StandardRows,
-    likelihood: RowLikelihood,
-) -> Floats:
-    """What the refit says of left-out rows, where others than the subsets that it is chosen by predict."""
+def _with_selected(
+    problem: Problem, found: Found, mean: _Mixture, left_out: LeftOutRows, design: NDArray[np.intp]
+) -> _Mixture:
+    """The subsets of the selection beside those that predict, with the share that fresh folds speak for."""
+    assert found.visited is not None
+    assert found.fresh is not None
+    said = Said(found.fresh.eta, found.fresh.doubt)
+    share = left_out.share_of(said, mean.said)
+    if not share:
+        return mean
+    rows, counted = left_out.rows, found.visited.heaviest(_MOST_OTHER)
     places = [np.searchsorted(design, _columns_of(problem, units)) for units in counted.subsets]
-    posteriors = _posteriors(rows, places, likelihood, _slabs(problem, float(rows.weight.sum())))
-    weights = counted.heaviest(len(posteriors.coef)).weights
-    return LeftOutRows.judged_by(likelihood, rows, posteriors, weights).said_by_refit(places[: len(weights)])
+    posteriors = _posteriors(rows, places, left_out.likelihood, _slabs(problem, float(rows.weight.sum())))
+    done = len(posteriors.coef)
+    return mean.joined(_Mixture(posteriors, places[:done], counted.heaviest(done).weights, said), share)
 
 
 def _standard_rows(
@@ -243,13 +270,14 @@ def _all_columns(problem: Problem, found: Found) -> NDArray[np.intp] | None:
     return columns if plain and few else None
 
 
-def _ridge_of_all(rows: StandardRows, likelihood: RowLikelihood) -> tuple[Posteriors, Said]:
+def _ridge_of_all(rows: StandardRows, likelihood: RowLikelihood) -> _Mixture:
     """The ridge of all columns under the prior variance of largest evidence, and what it says of the rows."""
     n, p = float(rows.weight.sum()), rows.columns.shape[1]
+    places = [np.arange(p)]
     # the least of them shrinks all effects to a few per cent of their size
-    posteriors = _posteriors(rows, [np.arange(p)], likelihood, np.geomspace(0.1 / n, 4.0, 10))
+    posteriors = _posteriors(rows, places, likelihood, np.geomspace(0.1 / n, 4.0, 10))
     alone = LeftOutRows(likelihood, rows, np.ones((1, len(rows.y))))
-    return posteriors, alone.said_by(posteriors, [np.arange(p)])
+    return _Mixture(posteriors, places, np.ones(1), alone.said_by(posteriors, places))
 
 
 def _rescaled(
@@ -261,17 +289,6 @@ def _rescaled(
         coef=posteriors.coef * stretch,
         intercept=posteriors.intercept + posteriors.coef @ ((new_shift - shift) / scale),
         variances=[variance * np.multiply.outer(stretch, stretch) for variance in posteriors.variances],
-    )
-
-
-def _beside(posteriors: Posteriors, other: Posteriors) -> Posteriors:
-    """One more subset after the others; what is said of left-out rows stays theirs."""
-    return Posteriors(
-        np.vstack([posteriors.coef, other.coef]),
-        np.append(posteriors.intercept, other.intercept),
-        np.append(posteriors.noise, other.noise),
-        [*posteriors.variances, *other.variances],
-        posteriors.left_out,
     )
 
 

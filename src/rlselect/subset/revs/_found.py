@@ -13,7 +13,7 @@ from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._dependence import Dependence
 from rlselect.subset.revs._noise import Noise
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._visited import Visited
+from rlselect.subset.revs._visited import FreshFolds, Visited
 from rlselect.subset.revs.evidence import Moments
 
 Gather = Callable[[NDArray[np.intp]], tuple]
@@ -58,6 +58,8 @@ class Found:
         The subsets that were counted; None where one subset stands for all.
     predicting : Visited, optional
         The subsets that predictions are averaged over, where these are others.
+    fresh : FreshFolds, optional
+        Beside these, what rows say of selections that were made without them.
     dependence : Dependence, optional
         What rows share, where they belong together.
     """
@@ -80,6 +82,7 @@ class Found:
     noise: Noise | None = None
     visited: Visited | None = None
     predicting: Visited | None = None
+    fresh: FreshFolds | None = None
     dependence: Dependence | None = None
 
     @property

@@ -28,8 +28,8 @@ _PROOF = 2.0
 
 # of another model beside the average, that are tried
 SHARES = np.linspace(0.0, 1.0, 21)
-# of the variance of log odds, that may be too much. Some always stays: rows that no log odds of theirs could be
-# too sure of say nothing of a row further out, whose log odds are as sure and may be wrong
+# of the variance of log odds, that may be too much. Some always stays: rows that are all told rightly say
+# nothing of one further out, whose log odds are larger and may be wrong
 _TOO_MUCH = np.linspace(0.0, 0.75, 16)
 
 

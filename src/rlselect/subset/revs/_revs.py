@@ -196,7 +196,9 @@ class REVS(SubsetSelections):
         ``P(y > c) = expit(X coef_ + intercept_[c])``.
     coef_average_, intercept_average_ : like `coef_` and `intercept_`
         Posterior means over all subsets that were visited, weighted by their visits; of families other than
-        "gaussian" over the fifty heaviest. A ridge of all columns has a share of them where left-out rows
+        "gaussian" over the fifty heaviest (of two classes where effects do not keep together, those of the
+        walk that came first, with those of the selection as far as rows without a part in it speak for
+        these). A ridge of all columns has a share of them where left-out rows
         speak for it, as the summary then says. The refit's where one subset stands for all (more than
         5,000 rows, or ``search=Sarsa()``).
     average_ : bool

@@ -500,6 +500,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         dispersion=result.dispersion,
         visited=result.visited,
         predicting=result.predicting,
+        fresh=result.fresh,
     )
 
 

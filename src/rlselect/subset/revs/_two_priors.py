@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 
 from rlselect.kernels import OrdinalOutcome
 from rlselect.learn import UCB, Softmax
+from rlselect.subset.revs._fresh_folds import fresh_folds
 from rlselect.subset.revs._neighbours import neighbours_among
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._surroundings import look_around
@@ -108,7 +109,8 @@ def _told_apart(walker: Walker, found: WalkResult, ways: list[Walker]) -> WalkRe
 
     Predictions are averaged over what that walk has counted all the same. The heaviest subsets here are the
     best of very many by rows that chose them, and left-out rows, whose weights speak of the same subsets,
-    think too well of them; the walk spreads its weight as wide as a row more or less would move it.
+    think too well of them; the walk spreads its weight as wide as a row more or less would move it. What the
+    subsets here may have of the average beside it is for folds to say that had no part in choosing them.
     """
     likely, near = found.inclusion > 0.5, walker.neighbours
     if near is None or not isinstance(walker.policy, Softmax) or near.keep_together(likely):
@@ -127,9 +129,14 @@ def _told_apart(walker: Walker, found: WalkResult, ways: list[Walker]) -> WalkRe
         reached.append((apart.posterior, state.mask.copy()))
     state.reset(max(reached, key=lambda end: end[0])[1])
     around = look_around(apart)
+    fresh = fresh_folds(apart, cast(GlmSubset, walker.state))
     result = walk_result(apart, [], [*ways, apart])
     return replace(
-        result, inclusion=around.inclusion(), visited=around.visited, predicting=found.visited
+        result,
+        inclusion=around.inclusion(),
+        visited=around.visited,
+        predicting=found.visited,
+        fresh=fresh,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,18 @@ class Tally:
     def mean(self) -> NDArray[np.float64]:
         """The weighted mean."""
         return self.total / self.weight if self.weight else self.total
+
+
+class FreshFolds(NamedTuple):
+    """What is said of each row by a climb to a subset of its own, in which the row has no part.
+
+    `eta` and `doubt` are the linear predictor of the subset's posterior mode and its variance, `refit` the
+    linear predictor of maximum likelihood in it.
+    """
+
+    eta: NDArray[np.float64]
+    doubt: NDArray[np.float64]
+    refit: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._unit_order import order_units
-from rlselect.subset.revs._visited import Tally, Visited, merge_visits
+from rlselect.subset.revs._visited import FreshFolds, Tally, Visited, merge_visits
 from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence import (
     SHAPES,
@@ -57,6 +57,7 @@ class WalkResult:
     detectable: Floats | None = None
     # what predictions are averaged over, where that is not what was counted for the selection
     predicting: Visited | None = None
+    fresh: FreshFolds | None = None
 
 
 @dataclass

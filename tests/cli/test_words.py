@@ -455,3 +455,32 @@ def test_rows_that_are_dropped_with_the_target_are_told(tmp_path):
     assert told.exit_code == 2
     assert "Whether 'left' is missing tells 'y'" in told.stderr
     assert "-> --drop left" in told.stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv in parts", "parquet"])
+def test_numbers_may_be_names_of_categories(kind, tmp_path, monkeypatch):
+    if kind == "csv in parts":
+        from rlselect.data import _csv
+
+        _read_in_parts(monkeypatch)
+        monkeypatch.setattr(_csv, "_BLOCK", 1024)
+    rng = np.random.default_rng(0)
+    region, x = rng.integers(1, 10, 240), rng.normal(size=240).round(3)
+    # its effects do not follow the numbers
+    y = (np.cos(3.0 * region) * 4 + x + 0.1 * rng.normal(size=240)).round(3)
+    frame = pa.table({"region": region, "x": x, "y": y})
+    path, model, out = tmp_path / f"t.{kind.split()[0]}", tmp_path / "m", tmp_path / "o.csv"
+    parquet.write_table(frame, path, row_group_size=60) if kind == "parquet" else csv.write_csv(frame, path)
+    told = run("check", path, "--target", "y").stdout
+    assert "--category region where they are names" in " ".join(told.split())
+    done = run("select", path, "--target", "y", "--category", "region", "--save", model)
+    assert done.exit_code == 0, done.output
+    levels = [line.split()[0] for line in done.stdout.splitlines() if re.match(r"   \d+ ", line)]
+    assert sorted(map(int, levels)) == list(range(2, 10))
+    # new rows need no flag: the model knows which columns were names
+    assert run("predict", model, path, "--out", out).exit_code == 0
+    np.testing.assert_allclose(csv.read_csv(out)["prediction"].to_numpy(), y, atol=0.5)
+    assert run("report", model, "--data", path).exit_code == 0
+    wrong = run("select", path, "--target", "y", "--category", "regoin")
+    assert "--category 'regoin' is not a column" in wrong.stderr
+    assert "Did you mean 'region'?" in wrong.stderr

@@ -374,3 +374,12 @@ def test_an_id_is_one_though_some_rows_were_copied():
     rows = np.r_[rng.permutation(300), np.arange(12)]
     found = check(pa.table({"row": rows + 1, "x": rng.normal(size=300)[rows]}), rng.normal(size=312))
     assert ["row"] in [one.columns for one in found.findings if one.what == "ids and free text"]
+
+
+def test_the_line_of_code_takes_the_target_as_it_was_given(houses):
+    X, y = houses.drop(columns="price"), houses["price"]
+    for found, said in ((check(X, y), "fit(X, y)"), (check(houses, "price"), "fit(X, 'price')")):
+        assert said in found.recommendation.python
+    missing = check(X, y.mask(y > y.quantile(0.9)))
+    assert missing.recommendation.python.endswith("fit(X, y)")
+    assert "of X and y" in next(f.python for f in missing.problems if f.what == "missing target")

@@ -390,3 +390,18 @@ def test_a_text_shows_the_largest_of_many_levels_and_a_page_all():
     shown = [row[0].strip() for row in selection_table(report)[1]]
     assert shown == ["shop", *(f"s{k}" for k in range(35, 60)), "35 more, nearer to 0"]
     assert len(selection_table(report, 1000)[1]) == 61
+
+
+def test_levels_of_one_variable_do_not_hide_the_others():
+    coef = {f"shop=s{k}": float(k) for k in range(60)}
+    of_levels = {"name": "shop", "inclusion": 1.0, "coef": coef, "error": coef, "gain": 2.0}
+    others = [{"name": f"x{k}", "inclusion": 1.0, "coef": 1.0, "error": 1.0, "gain": 1.0} for k in range(4)]
+    page = to_html({"title": "t", "n_features": 5, "variables": [of_levels, *others]})
+    rows = re.findall(r'<tr class="([^"]*)"><th scope="row" class="[^"]*">([^<]*)</th>', page)
+    shown = [name.strip() for kind, name in rows if "rest" not in kind]
+    assert shown == ["shop", *(f"s{k}" for k in range(10)), "x0", "x1", "x2", "x3"]
+
+
+def test_a_variable_without_a_name_is_seen():
+    variable = {"name": "", "inclusion": 1.0, "coef": 1.0, "error": 1.0, "gain": 1.0}
+    assert variable_rows({"variables": [variable]})[0][0][0] == "''"

@@ -24,6 +24,7 @@ __all__ = [
     "require_column",
     "split_names",
     "title_of",
+    "with_categories",
     "with_moments",
     "with_numbers",
     "with_target",
@@ -182,6 +183,20 @@ def with_numbers(
     found = find_dates(data if isinstance(data, pa.Table) else some_rows(data, 10_000).table, **known)
     made = found.make(data) if isinstance(data, pa.Table) else make_columns(data, found)
     return made, found.day_first
+
+
+def with_categories(data: Any, columns: Sequence[str], where: str) -> Any:
+    """The rows with categories in the place of the numbers of some columns; a source stays one."""
+    import pyarrow as pa
+
+    from rlselect.data import CategoryColumns, make_columns
+
+    for name in columns:
+        require_column(name, names_in(data), "--category", where)
+    if not columns:
+        return data
+    maker = CategoryColumns(columns)
+    return maker.make(data) if isinstance(data, pa.Table) else make_columns(data, maker)
 
 
 def with_moments(data: Any, column: str, day_first: bool | None) -> tuple[Any, dict[str, bool | None]]:

@@ -18,11 +18,13 @@ from rlselect.cli._files import (
     open_data,
     split_names,
     title_of,
+    with_categories,
     with_numbers,
     with_target,
 )
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
+    category_option,
     cells_option,
     data_argument,
     expand_option,
@@ -122,6 +124,7 @@ def main() -> None:
 @missing_option
 @told_option
 @expand_option
+@category_option
 @save_option
 @shared_options
 def select(
@@ -143,6 +146,7 @@ def select(
     groups: str | None,
     time_ordered: bool,
     expand_dates: "DateOrder | None",
+    categories: tuple[str, ...],
     cells: "CsvCells",
     seed: int,
     time_budget: float | None,
@@ -183,6 +187,7 @@ def select(
             if len(targets) > 1 and (event is not None or method != "revs"):
                 what = f"--method {method}" if event is None else "--event"
                 raise ValueError(f"{what} is for one target; --target {target} names {len(targets)}.")
+            table = with_categories(table, categories, title_of(data))
             if drop_missing_target:
                 table = with_target(table, targets)
             day_first: dict[str, bool] = {}

@@ -12,6 +12,7 @@ from rlselect.cli._progress import be_quiet
 
 __all__ = [
     "budget_option",
+    "category_option",
     "cells_option",
     "data_argument",
     "day_first_option",
@@ -166,6 +167,13 @@ def expand_option(command: Command) -> Command:
     return _expand(day_first_option(read))
 
 
+category_option = click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column whose numbers are names of categories; may be repeated.",
+)
 _expand = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
 day_first_option = click.option(
     "--day-first/--month-first",

@@ -13,6 +13,7 @@ from rlselect.cli._files import (
     name_targets,
     open_data,
     title_of,
+    with_categories,
     with_moments,
     with_numbers,
     with_target,
@@ -20,6 +21,7 @@ from rlselect.cli._files import (
 from rlselect.cli._help import FirstByDefault, examples
 from rlselect.cli._options import (
     budget_option,
+    category_option,
     data_argument,
     day_first_option,
     expand_option,
@@ -89,6 +91,7 @@ _DATUMWISE = examples(
 )
 @told_option
 @expand_option
+@category_option
 @save_option
 @shared_options
 def learn(
@@ -103,6 +106,7 @@ def learn(
     test_share: float,
     drop_missing_target: bool,
     expand_dates: "DateOrder | None",
+    categories: tuple[str, ...],
     model_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
@@ -122,6 +126,7 @@ def learn(
         with shown_progress("reading", time_budget):
             named = name_targets(target, weight)
             frame = load_data(data, named, drop, cells, "rlselect datumwise")
+            frame = with_categories(frame, categories, title_of(data))
             frame = with_target(frame, [target]) if drop_missing_target else frame
             day_first: dict[str, bool] = {}
             if expand_dates:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, open_data, title_of, with_numbers, with_target
+from rlselect.cli._files import check_outputs, open_data, title_of, with_categories, with_numbers, with_target
 from rlselect.cli._help import examples
 from rlselect.cli._options import (
     budget_option,
+    category_option,
     data_argument,
     expand_option,
     file_options,
@@ -67,6 +68,7 @@ __all__ = ["compare", "reproduce", "simulate"]
 @missing_option
 @told_option
 @expand_option
+@category_option
 @budget_option
 @file_options
 def compare(
@@ -79,6 +81,7 @@ def compare(
     missing: Literal["error", "drop", "indicator"],
     drop_missing_target: bool,
     expand_dates: "DateOrder | None",
+    categories: tuple[str, ...],
     time_budget: float | None,
     drop: tuple[str, ...],
     cells: "CsvCells",
@@ -98,6 +101,7 @@ def compare(
         truth = read_truth(truth_path)
         with shown_progress("reading"):
             table = open_data(data, {"--target": target}, drop, cells)
+            table = with_categories(table, categories, title_of(data))
             table = with_target(table, [target]) if drop_missing_target else table
             table = with_numbers(table, expand_dates, [target])[0] if expand_dates else table
             refuse_problems(table, target, missing=missing)

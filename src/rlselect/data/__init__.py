@@ -1,5 +1,6 @@
 """The only door for data."""
 
+from rlselect.data._category_columns import CategoryColumns
 from rlselect.data._category_order import category_order
 from rlselect.data._changed import ColumnMaker, leave_out_gaps, make_columns
 from rlselect.data._checks import (
@@ -70,6 +71,7 @@ __all__ = [
     "TASKS",
     "USUAL_CELLS",
     "Batch",
+    "CategoryColumns",
     "CodedFeatures",
     "ColumnMaker",
     "ColumnPairs",

@@ -14,8 +14,8 @@ _SHOWN = 5  # a message names at most this many columns
 
 _FIXES = {
     "error": (
-        'Use missing="drop" to leave those rows out, or missing="indicator" to impute the mean and add a '
-        "column that marks them."
+        'Fit with missing="indicator", which imputes the mean and adds a column that marks them, or with '
+        'missing="drop", which leaves those rows out of the fit and still predicts none with gaps.'
     ),
     "drop": (
         'missing="drop" leaves rows out when fitting, but every row needs an answer here: remove these rows '

@@ -153,7 +153,9 @@ def _look(X: Any, y: Any, most_rows: int) -> SeenRows:
         label = getattr(y, "name", None)
         target = read_column(str(label) if isinstance(label, Hashable) and label else "y", column.column(0))
     columns = [read_column(str(name), table.column(name), cells) for name in table.column_names]
-    return SeenRows(columns, target, len(table), n_rows, neighbours, cells)
+    return SeenRows(
+        columns, target, len(table), n_rows, neighbours, cells, y is not None and not isinstance(y, str)
+    )
 
 
 def _as_column(y: Any) -> Any:
@@ -174,12 +176,12 @@ def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, cal
     if look.target is not None:
         facts["Target"] = f"{look.target.name}: {_told(look.target)}"
     data = "X" if called == "DATA" else repr(called)
-    target = "None" if look.target is None else repr(look.target.name)
+    target = "None" if look.target is None else "y" if look.apart else repr(look.target.name)
     facts["Found"] = told or "nothing that is in the way"
     columns = {
         "title": "The columns",
         "columns": ("Column", "Holds", "Missing", "Different values"),
-        "rows": [[c.name, _HOLDS[c.kind], c.n_missing, c.n_distinct] for c in look.columns],
+        "rows": [[c.name or "''", _HOLDS[c.kind], c.n_missing, c.n_distinct] for c in look.columns],
     }
     return {
         "title": "The data" if called == "DATA" else called,

@@ -298,7 +298,7 @@ def _class_like(look: SeenRows) -> Iterator[Finding]:
             f"{named(found)} {_have(found, 'holds', 'hold')} a few whole numbers: amounts, or names of "
             "categories? They are taken as amounts.",
             "make them text where they are names",
-            "",
+            " ".join(f"--category {shlex.quote(name)}" for name in found[:5]) + " where they are names",
         )
 
 

@@ -59,6 +59,8 @@ class SeenRows:
         Whether rows that follow each other here do so in the data.
     cells : CsvCells or None
         How cells of CSV files are written, where they are such.
+    apart : bool
+        Whether the target is no column of the table, but was given beside it.
     """
 
     columns: list[ColumnFacts]
@@ -67,6 +69,7 @@ class SeenRows:
     n_rows: int | None
     neighbours: bool
     cells: CsvCells | None = None
+    apart: bool = False
 
     def rows(self, most: int) -> NDArray[np.intp]:
         """Some of the rows, spread evenly, for what takes longer."""

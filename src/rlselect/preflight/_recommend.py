@@ -131,6 +131,11 @@ class _Situation:
         return find_outcome(self.look.target) if self.look.target else "number"
 
     @property
+    def y(self) -> str:
+        """The target in a line of code."""
+        return "y" if self.look.apart else repr(self.target)
+
+    @property
     def flags(self) -> list[str]:
         """Of a command about one target, but for its gaps."""
         return [
@@ -159,7 +164,7 @@ def _read(look: SeenRows, findings: list[Finding], files: Sequence[str]) -> _Sit
     return _Situation(
         look=look,
         data=shlex.join(files),
-        frame=_frame(files, drop, dates, either, untold),
+        frame=_frame(files, drop, dates, either, [] if look.apart else untold),
         target=look.target.name if look.target else "TARGET",
         n=look.n_rows or look.n_seen,
         p=len(look.columns) - len(drop),
@@ -223,7 +228,7 @@ def _cases(seen: _Situation) -> Recommendation:
         method,
         "Features are bought one by one for each case, until the answer is sure enough for their price."
         + seen.order,
-        f"{method}(feature_cost=0.01).fit({seen.frame}, {seen.target!r})",
+        f"{method}(feature_cost=0.01).fit({seen.frame}, {seen.y})",
         seen.command("datumwise", "--feature-cost 0.01", *seen.flags),
         *cost_of(method, seen.outcome, seen.n, seen.p),
     )
@@ -234,7 +239,7 @@ def _bent(seen: _Situation) -> Recommendation:
     return Recommendation(
         "ActorCriticPredictor",
         f"A forest predicts better than straight lines do: curves and products are searched for.{seen.order}",
-        f"ActorCriticPredictor({option}).fit({seen.frame}, {seen.target!r})",
+        f"ActorCriticPredictor({option}).fit({seen.frame}, {seen.y})",
         seen.command("select", "--method acp", *seen.flags, *["--missing indicator"] * seen.gaps),
         *cost_of("ActorCriticPredictor", seen.outcome, seen.n, seen.width),
     )
@@ -247,7 +252,7 @@ def _straight(seen: _Situation) -> Recommendation:
     return Recommendation(
         "REVS",
         f"{explained}: subsets are priced by their evidence, {how}.{seen.order}",
-        f'REVS(family="{family}"{option}).fit({seen.frame}, {seen.target!r})',
+        f'REVS(family="{family}"{option}).fit({seen.frame}, {seen.y})',
         seen.command("select", f"--family {family}", *seen.flags, *["--missing indicator"] * seen.gaps),
         *cost_of("REVS", seen.outcome, seen.n, seen.width),
     )

@@ -54,7 +54,8 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
             "problem",
             [y.name],
             f"The target {y.name!r} is missing in {y.n_missing:,} of {look.n_seen:,} rows.",
-            f"leave these rows out, X.dropna(subset=[{y.name!r}]) in pandas",
+            "leave these rows out"
+            + (" of X and y" if look.apart else f", X.dropna(subset=[{y.name!r}]) in pandas"),
             "--drop-missing-target",
         )
     if y.is_date or y.kind in ("other", "empty"):

@@ -37,14 +37,14 @@ def name_some(names: Sequence[object], most: int = _NAMES) -> str:
 
 
 def spell(name: object) -> str:
-    """A name for a sentence: one with a comma in quotes, lest it read as two.
+    """A name for a sentence: one with a comma in quotes, lest it read as two, and one of no letters, too.
 
     Examples
     --------
-    >>> spell("age"), spell("pressure, mean of three")
-    ('age', "'pressure, mean of three'")
+    >>> spell("age"), spell("pressure, mean of three"), spell("")
+    ('age', "'pressure, mean of three'", "''")
     """
-    return f"'{name}'" if "," in str(name) else str(name)
+    return f"'{name}'" if "," in str(name) or not str(name).strip() else str(name)
 
 
 def stopped_early(*reasons: str) -> list[str]:

@@ -200,7 +200,7 @@ def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list
     decimals = _decimals([v.get("gain") for v in shown])
     rows = []
     for variable in shown:
-        name, inclusion = str(variable["name"]), _share(variable.get("inclusion"))
+        name, inclusion = str(variable["name"]) or "''", _share(variable.get("inclusion"))
         coef, error = variable.get("coef"), variable.get("error")
         gain = _gain(variable.get("gain"), decimals)
         if not isinstance(coef, Mapping):

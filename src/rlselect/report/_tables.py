@@ -10,6 +10,8 @@ __all__ = ["prose_html", "table_html"]
 
 # more rows than the first number are folded, down to the second
 _LONG, _SHOWN = 20, 15
+# rows that belong to one above them, such as levels; further ones are folded before the rows of others
+_LEVELS = 5
 _NAME = 24
 _NUMBER = re.compile(r"[<>]?[-+]?[\d.,]+(e[-+]?\d+)?( ?%| s)?")
 
@@ -28,7 +30,7 @@ def prose_html(text: object) -> str:
 def table_html(
     columns: Sequence[str], rows: Sequence[Sequence[str]], about: str, pictures: RowPictures | None = None
 ) -> str:
-    """A table in a box that scrolls; of a long one the first rows, until all are asked for.
+    """A table in a box that scrolls; a long one shows its first rows, until all are asked for.
 
     Parameters
     ----------
@@ -56,10 +58,13 @@ def table_html(
         f'<th scope="col" class="{kind}">{escape(name)}</th>' if name else f'<td class="{kind}"></td>'
         for name, kind in zip(columns, kinds, strict=True)
     )
-    lines, place = [], -1
+    places = _places_below(rows)
+    # many levels of one variable must not hide the other variables
+    far = [place > _LEVELS for place in places]
+    shown = sorted(range(len(rows)), key=far.__getitem__)[: _SHOWN if len(rows) > _LONG else None]
+    lines = []
     for k, row in enumerate(rows):
-        belongs = row[0].startswith("  ") and k > 0 and len(row) > 1 and not row[1]
-        place += not belongs
+        marks = [name for name, has in (("sub", places[k]), ("far", far[k]), ("rest", k not in shown)) if has]
         cells = [escape(cell) for cell in row]
         if pictures is not None and beside is not None:
             cells[beside] = f"<div><span>{cells[beside]}</span>{pictures.rows[k]}</div>"
@@ -69,19 +74,16 @@ def table_html(
         )
         if pictures is not None and beside is None:
             line += f'<td class="picture">{pictures.rows[k]}</td>'
-        folded = len(rows) > _LONG and k >= _SHOWN
-        lines.append(f'<tr class="{"sub " * belongs}{"rest" * folded}">{line}</tr>')
+        lines.append(f'<tr class="{" ".join(marks)}">{line}</tr>')
     foot = ""
     if pictures is not None and beside is None:
         heads += '<td class="picture"></td>'
         below = f'<td colspan="{len(columns)}"></td><td class="picture">{pictures.axis}</td>'
         foot = f"<tfoot><tr>{below}</tr></tfoot>" if pictures.axis else ""
     # one row cannot be sorted
-    marks = f'class="{"sorts" * (place > 0)}" style="--name: {wide}ch"'
+    kind = f'class="{"sorts" * (places.count(0) > 1)}" style="--name: {wide}ch"'
     table = (
-        f"<table {marks}><thead><tr>{heads}</tr></thead><tbody>"
-        + "\n".join(lines)
-        + f"</tbody>{foot}</table>"
+        f"<table {kind}><thead><tr>{heads}</tr></thead><tbody>" + "\n".join(lines) + f"</tbody>{foot}</table>"
     )
     table = f"{_box(f'Table: {about}')}{table}</div>"
     if len(rows) <= _LONG:
@@ -89,6 +91,15 @@ def table_html(
     # a box to tick folds without any script, and keeps all rows in one table
     more = f'<label class="more"><input type="checkbox">Show all {len(rows):,} rows</label>'
     return f'<div class="fold">{table}{more}</div>'
+
+
+def _places_below(rows: Sequence[Sequence[str]]) -> list[int]:
+    """How many rows below the one that it belongs to each row stands; 0 for one that belongs to none."""
+    places: list[int] = []
+    for row in rows:
+        belongs = bool(places) and row[0].startswith("  ") and len(row) > 1 and not row[1]
+        places.append(places[-1] + 1 if belongs else 0)
+    return places
 
 
 def _kind(cells: Sequence[str]) -> str:

@@ -17,7 +17,10 @@ for (const table of document.querySelectorAll(".rlselect table.sorts")) {
     const down = head.getAttribute("aria-sort") ? head.getAttribute("aria-sort") === "ascending" : numbers;
     const sign = (a, b) => (isBlank(a) || isBlank(b) ? 1 : down ? -1 : 1);
     groups.sort((a, b) => sign(cell(a, k), cell(b, k)) * compare(cell(a, k), cell(b, k), numbers));
-    groups.flat().forEach((row, place) => { row.classList.toggle("rest", place >= shown); body.append(row); });
+    /* many levels of one variable do not hide the others */
+    const [near, far] = [false, true].map((is) => groups.flat().filter((row) => row.classList.contains("far") === is));
+    const kept = new Set([...near, ...far].slice(0, shown));
+    for (const row of groups.flat()) { row.classList.toggle("rest", !kept.has(row)); body.append(row); }
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
   }

@@ -129,3 +129,10 @@ def test_rows_of_a_file_are_looked_at_in_their_order(tmp_path):
     for source in (frame, tmp_path / "rows.parquet"):
         with pytest.warns(AutocorrelationWarning, match="'a' are alike too"):
             REVS(random_state=0).fit(source, "y")
+
+
+def test_what_rounding_leaves_of_a_sum_has_no_order():
+    k = np.arange(50.0)
+    X = np.column_stack([k, 2 * k % 7, k % 3])
+    # warnings are errors
+    assert REVS(random_state=0).fit(X, 1.5 * X[:, 0] + X[:, 2]).support_.tolist() == [True, False, True]

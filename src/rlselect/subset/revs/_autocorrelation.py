@@ -21,6 +21,8 @@ _LAGS = 20
 _PILES = 4
 # columns beside the selected ones by which rows are told from copies
 _COMPARED = 50
+# residuals of numbers so small beside them are what rounding leaves, whose order says nothing
+_ROUNDING = 1e-9
 # one in a thousand, one-sided
 _SURE = 3.09
 # evidence that is too large by less than a third changes few inclusions
@@ -109,6 +111,8 @@ def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit | Outcom
     if np.count_nonzero(counted) < _FEWEST_ROWS or sorted_rows:
         return
     residual = _residuals(problem, (X, y, weight, offset), fit)
+    if problem.family == "gaussian" and np.abs(residual).max() <= _ROUNDING * np.abs(y).max():
+        return
     counted &= True if weight is None else weight > 0
     alike = neighbours_alike(residual[counted], X[counted])
     worst = int(np.argmax(alike.inflation))

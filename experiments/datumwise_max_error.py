@@ -1,13 +1,14 @@
 """Promises about errors: wrong answers among those given, and how many are given, on rows that set nothing.
 
 python experiments/datumwise_max_error.py --replicates 10 --seed 100
+python experiments/datumwise_max_error.py --scoring network --datasets switch --out max_error_networks.md
 """
 
 import time
 import warnings
 
 import numpy as np
-from _datumwise_common import Records, arguments, load, write
+from _datumwise_common import Records, arguments, command_line, load, write
 
 from rlselect import DatumwiseClassifier
 
@@ -43,11 +44,11 @@ def rows_of(name, seed):
     return [(X[part], y[part]) for part in parts]
 
 
-def measure(name, seed):
+def measure(name, seed, scoring):
     """One record per promise and way: share answered, share wrong among them, and features bought."""
     (X, y), cases, (X_test, y_test) = rows_of(name, seed)
     began = time.process_time()
-    model = DatumwiseClassifier(feature_cost=0.005, random_state=seed).fit(X, y)
+    model = DatumwiseClassifier(scoring=scoring, feature_cost=0.005, random_state=seed).fit(X, y)
     seconds = time.process_time() - began
     plain = {"wrong": 1 - model.score(X_test, y_test), "bought": float(model.acquire(X_test).sum(1).mean())}
     out = {"seconds": seconds, "plain": plain, "promises": []}
@@ -73,21 +74,27 @@ def measure(name, seed):
 
 def main():
     parser = arguments(__doc__.splitlines()[0], "datumwise_max_error", replicates=10)
+    parser.add_argument("--scoring", default="bins", choices=("bins", "network", "auto"))
+    parser.add_argument("--datasets", nargs="+", default=REAL + SIMULATED, choices=REAL + SIMULATED)
     args = parser.parse_args()
     records = Records(args.records, args.resume)
     seeds = range(args.seed, args.seed + args.replicates)
     runs = {
-        name: [records.get((name, seed), lambda n=name, s=seed: measure(n, s)) for seed in seeds]
-        for name in REAL + SIMULATED
+        name: [
+            records.get((name, seed, args.scoring), lambda n=name, s=seed: measure(n, s, args.scoring))
+            for seed in seeds
+        ]
+        for name in args.datasets
     }
     lines = [
-        f"python experiments/datumwise_max_error.py --replicates {args.replicates} --seed {args.seed}",
+        command_line(),
         "",
-        f"Bins, price .005, level .9, {args.replicates} splits from seed {args.seed}. Real sets: of at most "
-        f"{MOST} rows 40 % to learn from and 30 % to set the promise by, all others judge; simulated ones: "
-        "300, 300 and 5,000 rows. Answered: mean share of the rows. Wrong: share of all answers of all "
-        "splits that are wrong. Broken: splits in which more answers were wrong than promised, of those with "
-        "any answer; up to a tenth is what the level allows, and chance in the rows that judge adds to it. "
+        f"Scoring: {args.scoring}, price .005, level .9, {args.replicates} splits from seed {args.seed}. "
+        f"Real sets: of at most {MOST} rows 40 % to learn from and 30 % to set the promise by, all others "
+        "judge; simulated ones: 300, 300 and 5,000 rows. Answered: mean share of the rows. Wrong: share of "
+        "all answers of all splits that are wrong. Broken: splits in which more answers were wrong than "
+        "promised, of those with any answer; up to a tenth is what the level allows, and chance in the rows "
+        "that judge adds to it. "
         "Bought: features per case.",
         "",
         "| data | without: wrong, bought | promise | way | answered | wrong | broken | bought |",

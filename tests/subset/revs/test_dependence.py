@@ -11,14 +11,12 @@ from sklearn.base import clone
 
 from rlselect import REVS, load, save
 from rlselect.data import open_source
-from rlselect.kernels import ClusterLevels, Spread, learn_spread
+from rlselect.kernels import Spread, learn_spread
 from rlselect.subset.revs import _search
 from rlselect.subset.revs._dependence import Belonging, count_same_throughout, describe
 from rlselect.subset.revs._dependent_fit import dependent_fit
-from rlselect.subset.revs._problem import pose_problem
 from rlselect.subset.revs._products import _beside_levels
-from rlselect.subset.revs._search import walk_state
-from rlselect.subset.revs.evidence import Fit, Rows, fit_glm
+from rlselect.subset.revs.evidence import Fit, fit_glm
 
 members = np.repeat(np.arange(12), 10)
 
@@ -58,17 +56,6 @@ def posed(X, y, groups=members, weight=None, time_ordered=False, family="gaussia
         joint=None,
         outcome=None,
     )
-
-
-def clustered_state(X, y, family):
-    """The empty subset as a walk finds it."""
-    if family == "cox":
-        table = open_source(X, y["time"], extra={"event": y["event"], "groups": members})
-    else:
-        table = open_source(X, y, extra={"groups": members})
-    table.start(np.random.default_rng(0))
-    problem = pose_problem(table, family=family, feature_groups=None, always_select=[], never_select=[])
-    return walk_state(problem, problem.units, Rows(table.take))
 
 
 def test_noise_that_clusters_share_selects_nothing():
@@ -144,34 +131,6 @@ def test_outcomes_that_clusters_share_select_nothing(family):
     assert not together.support_.any()
     assert together.dependence_["clusters"] == 20
     assert 0.1 < together.dependence_["correlation"] < 0.7
-
-
-@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial", "multinomial", "ordinal", "cox"])
-def test_what_rows_share_is_learnt_beside_what_is_sure(family):
-    X, y = clustered(family=family)
-    state, beside_sure, beside_all = (clustered_state(X, y, family) for _ in range(3))
-    state.reset(np.isin(np.arange(6), [0, 4, 5]))
-    for _ in range(4):
-        state.learn_dispersion()
-    # in nats of evidence; column 4 says nothing
-    sure = [j for j in (0, 4, 5) if state.moves()[j] < -2.3]
-    assert 0 in sure
-    assert 4 not in sure
-    # what a column in doubt explains is shared, as if it were outside
-    beside_sure.reset(np.isin(np.arange(6), sure))
-    for _ in range(4):
-        beside_sure.learn_dispersion()
-    assert state.spread.size == pytest.approx(beside_sure.spread.size, rel=0.01)
-    if family == "gaussian":
-        design = np.column_stack([np.ones(120), X[:, [0, 4, 5]]])
-        other = learn_spread(ClusterLevels(members), design, y, np.ones(120))
-    else:
-        beside_all.doubts = False
-        beside_all.reset(np.isin(np.arange(6), [0, 4, 5]))
-        for _ in range(4):
-            beside_all.learn_dispersion()
-        other = beside_all.spread
-    assert abs(np.log(state.spread.size / other.size)) > 0.05
 
 
 @pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])

@@ -107,8 +107,6 @@ def learn_dependence(problem: Problem, columns: NDArray[np.intp]) -> tuple[Sprea
     rows = Rows(lambda where, *_: problem.table.take(where, some))
     state = walk_state(problem, Units(np.arange(len(some))), rows)
     assert isinstance(state, DependentGlm | DependentOutcome)
-    # what was selected is told as such
-    state.doubts = False
     state.reset(np.full(len(some), len(columns) > 0))
     for _ in while_time(range(_MOST_TURNS)):
         if not state.learn_dispersion():

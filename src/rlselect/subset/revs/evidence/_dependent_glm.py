@@ -17,7 +17,7 @@ from rlselect.kernels import (
     score_and_curvature,
     settle_levels,
 )
-from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike, sure_columns
+from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike
 from rlselect.subset.revs.evidence._glm_parts import block_design, block_predictor
 from rlselect.subset.revs.evidence._glm_subset import SAME_DISPERSION, GlmSubset
 from rlselect.subset.revs.evidence._recall import Recall
@@ -52,8 +52,6 @@ class DependentGlm(GlmSubset):
     levels : Levels
         What rows share.
     """
-
-    doubts = True
 
     def __init__(self, rows: Rows, units: Units, family: str, levels: Levels) -> None:
         block = next(iter(rows))
@@ -139,28 +137,17 @@ class DependentGlm(GlmSubset):
         hessian = hessian + bent @ design.T - inner.T @ inner
         self._set_prices(hessian, score_parts, cross_parts, curvatures, within)
 
-    def _beside(self, columns: list[int]) -> tuple[Floats, Floats]:
-        """Design and linear predictor of some columns of the subset, with the levels at their mode.
-
-        A narrow prior of the coefficients would leave their part to the levels, and look from a wrong place.
-        """
-        before = self._subset, self._coef
-        places = [0, *(before[0].index(j) + 1 for j in columns)]
-        self._subset, self._coef = columns, before[1][places]
-        try:
-            return self._point(self._mode(self._prior(WIDE_SLAB, None), None, _WIDE_STEPS)[0], None)
-        finally:
-            self._subset, self._coef = before
-
     @property
     def at_once(self) -> bool:
         """No: evidence of one subset after another would leave out what rows share."""
         return False
 
     def learn_dispersion(self) -> bool:
-        """Learn what rows share beside what is sure, and the dispersion of counts; whether either changed."""
-        block, subset = self._block, self._subset
-        design, eta = self._beside(sure_columns(subset, self.units, self.moves()) if self.doubts else subset)
+        """Learn what rows share beside the subset, and the dispersion of counts; whether either changed."""
+        block = self._block
+        # a narrow prior of the coefficients would leave their part to the levels, and look from a wrong place
+        wide = self._mode(self._prior(WIDE_SLAB, None), None, _WIDE_STEPS)[0]
+        design, eta = self._point(wide, None)
         score, curvature = score_and_curvature(self._likelihood[0], block.y, eta, self._likelihood[1])
         curvature = np.maximum(curvature, _LEAST_CURVATURE)
         working = eta + score / curvature - (0.0 if block.offset is None else block.offset)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rlselect.data import Units
 from rlselect.kernels import Levels, Outcome, OutcomePoint, SharedOutcome, Spread, learn_shared
 from rlselect.subset.revs.evidence._dependent_glm import LEAST_LEFT, WIDE_SLAB
-from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike, sure_columns
+from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike
 from rlselect.subset.revs.evidence._outcome_subset import OutcomeSubset
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,6 @@ class DependentOutcome(OutcomeSubset):
     """
 
     outcome: SharedOutcome
-    doubts = True
 
     def __init__(
         self, columns: Floats, units: Units, outcome: Outcome, counted: float, levels: Levels
@@ -73,10 +72,8 @@ class DependentOutcome(OutcomeSubset):
         self.reset(self.mask)
 
     def learn_dispersion(self) -> bool:
-        """Learn what rows share beside what is sure; whether that has changed."""
+        """Learn what rows share beside the subset; whether that has changed."""
         subset = self._subset()
-        if self.doubts:
-            subset = sure_columns(subset, self.units, self.moves())
         # a narrow prior of the coefficients would leave their part to the levels
         mode = self._mode(subset, WIDE_SLAB)
         new, self.row_noise = learn_shared(self.outcome, self._columns[subset], mode.coef, self.counted)

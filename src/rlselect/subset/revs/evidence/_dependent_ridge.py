@@ -18,8 +18,6 @@ _SAME_SHARE = 0.01
 _SAME_MEMORY = 0.03
 # what a walk begins with, before it has asked the rows
 FIRST_SHARE = 0.1
-# log evidence that a column has to be worth before it counts as known where levels are learnt: ten to one
-_STRONG = 2.3
 # columns whose products are all made at once
 _WHOLE = 2000
 
@@ -70,8 +68,7 @@ class DependentRidge(RidgeSubset):
     """Log evidence of linear models whose rows share levels, with all moves priced at once.
 
     Given what rows share, rows are changed so that their noise is independent, which makes the model one of
-    generalised least squares. `learn_dispersion` learns what they share beside the `sure_columns` of the
-    subset.
+    generalised least squares. `learn_dispersion` learns what they share beside the subset.
 
     Parameters
     ----------
@@ -102,8 +99,8 @@ class DependentRidge(RidgeSubset):
         return super().evidence + self._base
 
     def learn_dispersion(self) -> bool:
-        """Learn what rows share beside what is sure; whether that has changed."""
-        new = self._all.learn(sure_columns(self._subset, self.units, self.moves()))
+        """Learn what rows share beside the subset; whether that has changed."""
+        new = self._all.learn(self._subset)
         if alike(new, self.spread, 1.0):
             return False
         self.spread = new
@@ -112,16 +109,6 @@ class DependentRidge(RidgeSubset):
         self._recall = Recall()
         self.reset(self.mask)
         return True
-
-
-def sure_columns(subset: list[int], units: Units, moves: Floats) -> list[int]:
-    """Columns of a subset, of those units that are worth much: what rows share is learnt beside these.
-
-    What a column of chance explains of a few clusters looks like less that their rows share, and that makes
-    the column, and others of its kind, look surer than they are. As long as it is in doubt, what it explains
-    counts as shared.
-    """
-    return [j for j in subset if moves[units.unit_of[j]] < -_STRONG]
 
 
 def alike(one: Spread, other: Spread, unit: float) -> bool:

@@ -177,7 +177,7 @@ def table_of(records):
         "",
         f"`{COMMAND}` (econml is left out where it is not installed), of an earlier state; later, QLearning "
         "and lasso Q of four arms: `--designs 'four arms' --methods QLearning 'lasso Q' --replicates 8 "
-        "--seed 1260000`",
+        "--seed 1960000`",
         "",
         "| design | n | method | trials | value | of optimum | missed | coverage | seconds |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -1,6 +1,6 @@
 r"""Value and coverage of learnt regimes and of their short rules in two-stage trials with curved contrasts.
 
-python experiments/regime_trees.py --replicates 12 --seed 8200000 \
+python experiments/regime_trees.py --replicates 8 --seed 8200000 \
     --records experiments/results/regime_trees.jsonl --out experiments/results/regime_trees.md
 """
 
@@ -12,7 +12,7 @@ from rlselect import QLearning
 
 N = 300
 COMMAND = (
-    "python experiments/regime_trees.py --replicates 12 --seed 8200000 "
+    "python experiments/regime_trees.py --replicates 8 --seed 8200000 "
     "--records experiments/results/regime_trees.jsonl --out experiments/results/regime_trees.md"
 )
 

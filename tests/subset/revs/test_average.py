@@ -1,5 +1,6 @@
 """Predictions averaged over subsets: exact where all subsets are visited, and no worse than one refit."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import expit
 
 from rlselect import REVS, load, save
 from rlselect.simulate import make_revs
+from rlselect.subset import SeparationWarning
 from rlselect.subset.revs._left_out import LeftOutRows, Said
 from rlselect.subset.revs.evidence import RowLikelihood, StandardRows
 
@@ -386,3 +388,15 @@ def test_separable_classes_are_told_apart_without_the_caution_of_their_curvature
     cautious = expit(eta / np.sqrt(1.0 + np.pi / 8.0 * doubt))
     losses = [-np.log(np.where(y[100:] == 1, mean, 1.0 - mean)).mean() for mean in (found, cautious)]
     assert losses[0] < 0.9 * losses[1]
+
+
+def test_a_refit_that_tells_all_rows_is_no_reason_to_leave_the_average():
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=60)
+    X = rng.normal(size=(60, 9)) + np.multiply.outer(2.0 * y - 1.0, np.resize([1.6, 0.0, 0.0], 9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        model = REVS(random_state=0).fit(X, y)
+    assert model.average_
+    # a row told wrongly that has not come yet
+    assert model._average.doubt > np.abs(model.decision_function(X, average=False)).mean() / 70

@@ -205,6 +205,10 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     if found.noise is not None:
         size = float(weights @ [len(where) for where in places])
         noise = _noise_as_it_is(problem, design, coef, intercept, size)
+    loss, refit_loss, doubt = left_out.compare(said.trusted(trust), said_by_refit)
+    if found.fresh is not None:
+        # one more row that is told wrongly may still come, and costs the refit as much as it is sure
+        doubt += float(np.average(np.abs(said_by_refit), weights=rows.weight)) / n
     return SubsetAverage(
         design[used],
         coef[used],
@@ -214,7 +218,9 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         noise,
         n,
         n_subsets,
-        *left_out.compare(said.trusted(trust), said_by_refit),
+        loss,
+        refit_loss,
+        doubt,
         share_of_all=share,
         trust=trust,
     )

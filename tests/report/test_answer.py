@@ -77,3 +77,9 @@ def test_rows_below_a_variable_say_what_they_are_about():
         "adds to price in a refit on the selected ones; levels are compared with no of mended."
         in " ".join(told.split())
     )
+
+
+def test_a_search_that_was_ended_does_not_say_what_the_data_show():
+    told = answer_selection(9, {}, "A fact.", *stopped_early("time budget"))
+    assert told.startswith("None of the 9 variables was selected. A fact. The search was ended")
+    assert "do not show" not in told

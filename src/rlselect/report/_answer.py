@@ -7,6 +7,7 @@ __all__ = ["SELECTION", "answer_selection", "name_some", "name_target", "spell",
 
 # what a page about a selection is called
 SELECTION = "Which variables matter"
+_ENDED = "The search was ended before it was done"
 _NAMES = 6
 _TARGET = "for the target"
 
@@ -62,9 +63,7 @@ def stopped_early(*reasons: str) -> list[str]:
     """
     for word in ("time budget", "interrupted", "callback"):
         if any(word in reason for reason in reasons):
-            return [
-                f"The search was ended before it was done ({word}): with more time the answer may differ."
-            ]
+            return [f"{_ENDED} ({word}): with more time the answer may differ."]
     return []
 
 
@@ -93,10 +92,10 @@ def answer_selection(n_features: int, kinds: Mapping[str, Sequence[object]], *fu
     chosen = {kind: list(map(spell, names)) for kind, names in kinds.items() if len(names)}
     total = sum(map(len, chosen.values()))
     if not total:
-        told = (
-            f"None of the {n_features:,} variables was selected: the data do not show that any one matters."
-        )
-        return " ".join([told, *further])
+        # a search that was ended has not seen what the data show
+        ended = any(sentence.startswith(_ENDED) for sentence in further)
+        shown = "" if ended else ": the data do not show that any one matters"
+        return " ".join([f"None of the {n_features:,} variables was selected{shown}.", *further])
     verb = "matters" if total == 1 else "matter"
     nouns = "variable" if n_features == 1 else "variables"
     if list(chosen) == [""]:

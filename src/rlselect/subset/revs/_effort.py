@@ -15,7 +15,6 @@ from rlselect.subset.revs._outlook import (
     LookPlan,
     Outlook,
     detectable,
-    inclusion_of,
     look_at_hand,
     look_out,
 )
@@ -27,7 +26,7 @@ from rlselect.subset.revs._standing import (
     leave_the_faint,
     tune_to_rows,
 )
-from rlselect.subset.revs._walk import Walker, WalkResult
+from rlselect.subset.revs._walk import Walker, WalkResult, inclusion_of
 
 _PROBES = 8
 # columns up to which all products of rows that have to be decoded take less than twice as long as a look

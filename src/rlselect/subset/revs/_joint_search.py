@@ -19,7 +19,7 @@ from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._search import is_large, search_subset, walk_state
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._subset_state import SubsetState
-from rlselect.subset.revs._walk import Walker, tune_prior
+from rlselect.subset.revs._walk import Walker, inclusion_of, tune_prior
 from rlselect.subset.revs.evidence import JointSubset, RidgeSubset, Rows, SeparationWarning, fit_glm
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ def _so_far(problem: Problem, walker: Walker) -> Found:
     """Where a climb stands when there is no time for a walk."""
     mask, way = walker.state.mask.copy(), walker.trajectory
     rows, state = problem.table.n_rows, walker.state
-    inclusion = mask.astype(float)[problem.twin_of]
+    inclusion = inclusion_of(walker, walker.rewards())[problem.twin_of]
     gather = rows_of(problem.table, None)
     return Found(
         inclusion, mask, [way], len(way), rows, walker.stopped or "", gather, dispersion=state.dispersion

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from rlselect.data import DataSource, Units
 from rlselect.subset.revs._outcome_kind import OutcomeKind
-from rlselect.subset.revs._outlook import inclusion_of
 from rlselect.subset.revs._standing import decided_z, tune_to_rows
 from rlselect.subset.revs._subset_state import SubsetState
-from rlselect.subset.revs._walk import Walker, WalkResult
+from rlselect.subset.revs._walk import Walker, WalkResult, inclusion_of
 from rlselect.subset.revs.evidence import Block, OutcomeLook, OutcomeSubset, Rows
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from rlselect.data import Sampler
 from rlselect.subset.revs._hidden import clearest_pair, companions, find_hidden, pair_level
@@ -20,7 +19,6 @@ _SPARE = 1.2816
 _BREATH = 64
 # units that may be the largest of many noises: more of them are no accident
 _FEW = 2
-_LIKELY = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -121,17 +119,6 @@ def _shown(walker: Walker, alone: Any, together: Any) -> NDArray[np.float64]:
     r = companions(walker)
     by_itself, by_both = (alone + _SPARE) / (1.0 - r), (together + _SPARE) / np.sqrt(1.0 - r * r)
     return np.asarray(np.minimum(by_itself, by_both) * walker.state.resolution())
-
-
-def inclusion_of(walker: Walker, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Inclusion of each unit where a search by rows ends, from the rewards of all moves."""
-    mask = walker.state.mask
-    inclusion = expit(np.where(mask, -values, values))
-    if walker.stopped:
-        # in the middle of a climb several units that exclude each other may pay: the subset is the answer
-        inclusion = np.where(mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
-    inclusion[mask & ~walker.allowed] = 1.0
-    return np.asarray(inclusion)
 
 
 def look_out(

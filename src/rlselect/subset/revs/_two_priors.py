@@ -130,14 +130,8 @@ def _told_apart(walker: Walker, found: WalkResult, ways: list[Walker]) -> WalkRe
     state.reset(max(reached, key=lambda end: end[0])[1])
     around = look_around(apart)
     fresh = fresh_folds(apart, cast(GlmSubset, walker.state))
-    result = walk_result(apart, [], [*ways, apart])
-    return replace(
-        result,
-        inclusion=around.inclusion(),
-        visited=around.visited,
-        predicting=found.visited,
-        fresh=fresh,
-    )
+    result = walk_result(apart, [], [*ways, apart], inclusion=around.inclusion())
+    return replace(result, visited=around.visited, predicting=found.visited, fresh=fresh)
 
 
 def _as_outcome(state: GlmSubset) -> OutcomeSubset:
@@ -171,8 +165,8 @@ def _walk_outcome(
         walker.stopped = looking.stopped
         walker.state.reset(around.best)
         if around.settled or walker.stopped:
-            result = walk_result(walker, [], [walker])
-            return replace(result, inclusion=around.inclusion(), visited=around.visited)
+            result = walk_result(walker, [], [walker], inclusion=around.inclusion())
+            return replace(result, visited=around.visited)
     chains = run_chains(walker, plan, n_jobs, redraw=known)
     return walk_result(walker, chains, [walker, *chains])
 

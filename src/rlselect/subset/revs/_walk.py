@@ -41,6 +41,8 @@ _SHAPE_PROOF = 2.0
 _REDRAW = 25
 # posteriors that differ by a smaller share are those of the same subset
 _ROUNDING = 1e-9
+# least inclusion of what a search that was stopped stands in
+_LIKELY = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass
@@ -363,10 +365,27 @@ def run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool)
     return chains
 
 
-def walk_result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkResult:
-    """What some chains counted, with the ways of all that led there."""
+def inclusion_of(walker: Walker, values: Floats) -> Floats:
+    """Inclusion of each unit beside the subset where a search ends, from the rewards of all moves."""
+    mask = walker.state.mask
+    inclusion = expit(np.where(mask, -values, values))
+    if walker.stopped:
+        # in the middle of a climb several units that exclude each other may pay: the subset is the answer
+        inclusion = np.where(mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
+    inclusion[mask & ~walker.allowed] = 1.0
+    return np.asarray(inclusion)
+
+
+def walk_result(
+    walker: Walker, counting: list[Walker], ways: list[Walker], inclusion: Floats | None = None
+) -> WalkResult:
+    """What some chains counted, or an inclusion that is known, with the ways of all that led there."""
     counted = [w.tally.mean for w in counting if w.tally.weight]
-    inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
+    if counted:
+        inclusion = np.mean(counted, axis=0)
+    elif inclusion is None:
+        # stopped before anything was counted: one subset is known, and what speaks for each unit beside it
+        inclusion = inclusion_of(walker, walker.rewards())
     reasons = [w.stopped for w in ways if w.stopped]
     trajectories = [w.trajectory for w in ways]
     return WalkResult(

@@ -1,17 +1,11 @@
 """What rows left out say about prices, against naive searches."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rlselect.datumwise._network_frontier import (
-    PriceFrontier,
-    best_temperatures,
-    smooth_temperatures,
-    upper_hull,
-)
+from rlselect.datumwise._network_frontier import PriceFrontier, best_temperatures, upper_hull
 
 
 def make_frontier(worth, spent, bought=None):
@@ -33,29 +27,6 @@ def test_budgets_raise_the_price_to_where_as_little_is_bought():
     assert frontier.within(1e-3, np.inf, 5.0) == pytest.approx(10**-2.5)
     assert frontier.within(1e-3, 0.5, 2.0) == pytest.approx(10**-0.5)
     assert frontier.within(0.5, 0.5, 5.0) == pytest.approx(0.5)
-
-
-def test_budgets_have_temperatures_between_those_of_numbers_and_of_none():
-    frontier = make_frontier(np.zeros(4), np.zeros(4))
-    frontier = replace(frontier, numbers=(1, 4), limited=np.array([[1.0] * 4, [2.0, 4.0, 8.0, 8.0]]))
-    assert frontier.temperature(1e-3, 2, 16) == pytest.approx(np.sqrt(2.0))
-    assert frontier.temperature(1e-2, 4, 16) == pytest.approx(4.0)
-    assert frontier.temperature(1e-2, 8, 16) == pytest.approx(2.0)
-    assert frontier.temperature(1e-2, 16, 16) == frontier.temperature(1e-2) == 1.0
-    assert replace(frontier, numbers=(), limited=None).temperature(1e-2, 4, 16) == 1.0
-
-
-def test_temperatures_of_few_rows_are_evened_out_over_numbers():
-    rough = np.array([[1.0, 2.0], [4.0, 2.0], [1.0, 2.0]])
-    numbers = np.array([1, 2, 30])
-    found = smooth_temperatures(numbers, rough)
-    expected = np.empty(3)
-    for i, own in enumerate(numbers):
-        near = [np.exp(-0.5 * (np.log(own / other) / 0.8) ** 2) for other in numbers]
-        expected[i] = np.exp(np.average(np.log(rough[:, 0]), weights=near))
-    np.testing.assert_allclose(found[:, 0], expected)
-    np.testing.assert_allclose(found[:, 1], 2.0)
-    assert 1.0 < found[0, 0] < found[1, 0] < 4.0
 
 
 def test_what_is_given_lowers_the_price_to_where_as_much_is_known():

@@ -57,25 +57,9 @@ def test_scores_are_means_over_networks(fitted):
     np.testing.assert_allclose(policy.action_scores(codes, bought)[:, :5], gains, atol=1e-6)
 
 
-def test_a_budget_has_the_temperature_of_so_many_purchases(fitted):
-    model = fitted[0]
-    frontier = model._fitted.policy.frontier
-    assert frontier.numbers == (1, 2, 3)
-    marked = replace(frontier, limited=np.repeat([[1.5], [2.5], [3.5]], len(frontier.prices), axis=1))
-    policy = replace(model._fitted.policy, frontier=marked)
-    found = [replace(policy, rules=replace(policy.rules, budget=b)).temperature for b in (0, 1, 2, 3)]
-    assert found == pytest.approx([1.5, 1.5, 2.5, 3.5])
-    assert replace(policy, rules=replace(policy.rules, budget=5)).temperature == policy.temperature
-    # what has not been tried
-    for change in ({"given": 1}, {"rules": replace(policy.rules, budget=3, cost_budget=1.0)}):
-        same = replace(policy, frontier=replace(marked, numbers=(), limited=None), **change)
-        assert replace(policy, **change).temperature == same.temperature
-
-
-def test_a_budget_not_tried_has_the_temperature_of_a_price_at_which_as_little_is_known(fitted):
+def test_a_budget_has_the_temperature_of_a_price_at_which_as_little_is_known(fitted):
     policy = fitted[0]._fitted.policy
-    untried = replace(policy.frontier, numbers=(), limited=None)
-    frontier = replace(untried, temperatures=np.linspace(4.0, 1.0, len(untried.prices)))
+    frontier = replace(policy.frontier, temperatures=np.linspace(4.0, 1.0, len(policy.frontier.prices)))
     cheap = replace(policy, frontier=frontier, price=float(frontier.prices[0]))
     assert cheap.temperature == pytest.approx(4.0)
     found = [

@@ -8,14 +8,7 @@ from scipy import special
 
 from rlselect.datumwise._plan import NETWORK
 
-__all__ = [
-    "UNKNOWN",
-    "PriceFrontier",
-    "best_temperatures",
-    "height",
-    "smooth_temperatures",
-    "upper_hull",
-]
+__all__ = ["UNKNOWN", "PriceFrontier", "best_temperatures", "height", "upper_hull"]
 
 # between the prices that were tried, others are looked at as well: so many times as many
 _FINER = 8
@@ -27,10 +20,6 @@ _NEAR = 0.005
 # prices on each side lend their rows to the choice
 _TEMPERATURES = np.concatenate([np.geomspace(0.3, 5.0, 41), np.geomspace(5.0, 20.0, 21)[1:]])
 _NEIGHBOURS = 2
-
-# temperatures of numbers of purchases are means over others that are near, by so much in their logarithms:
-# those of a single number, as few rows have them, are rough
-_ALIKE = 0.8
 
 
 @dataclass(frozen=True)
@@ -53,10 +42,6 @@ class PriceFrontier:
     temperatures : (prices,) array
         Class probabilities are taken to the power of one over this, which makes them as sure as they should
         be.
-    numbers : tuple of int
-        Numbers of purchases that may end a case, from low to high; none where they have not been tried.
-    limited : (numbers, prices) array or None
-        Temperatures where cases buy so many at most.
     """
 
     prices: NDArray
@@ -65,22 +50,10 @@ class PriceFrontier:
     spent: NDArray
     bought: NDArray
     temperatures: NDArray
-    numbers: tuple[int, ...] = ()
-    limited: NDArray | None = None
 
-    def temperature(self, price: float, budget: int | None = None, n_units: int = 1) -> float:
-        """What fits a price of training, and a number of the units that a case may buy at most.
-
-        A budget needs `numbers` that were tried; between them and all units, at which it is none, it is read
-        off by logarithms.
-        """
-        where, low = np.log10(price), np.log10(self.prices)
-        free = float(np.interp(where, low, self.temperatures))
-        if budget is None or self.limited is None:
-            return free
-        own = [float(np.interp(where, low, one)) for one in self.limited]
-        sizes = np.log([*self.numbers, max(n_units, self.numbers[-1] + 1)])
-        return float(np.exp(np.interp(np.log(max(budget, 1)), sizes, np.log([*own, free]))))
+    def temperature(self, price: float) -> float:
+        """What fits a price of training."""
+        return float(np.interp(np.log10(price), np.log10(self.prices), self.temperatures))
 
     def within(self, price: float, most_bought: float, most_spent: float) -> float:
         """A price of training, or a higher one at which no more than this is bought and spent on average.
@@ -137,10 +110,8 @@ class PriceFrontier:
         return fine, np.interp(fine, low, smooth), np.interp(fine, low, self.spent)
 
 
-_NONE = np.empty(0)
-
 # of a policy that has not been judged yet
-UNKNOWN = PriceFrontier(_NONE, _NONE, _NONE, _NONE, _NONE, _NONE)
+UNKNOWN = PriceFrontier(*(np.empty(0) for _ in range(6)))
 
 
 def height(unused: NDArray, worth: NDArray) -> float:
@@ -185,13 +156,6 @@ def best_temperatures(
         expected = (special.softmax(others / temperature, axis=2) * losses[answers]).sum(axis=2)
         gap[k] = np.abs((expected * weights).sum(axis=1) @ near - paid)
     return np.where(total > 1, _TEMPERATURES[gap.argmin(axis=0)], 1.0)
-
-
-def smooth_temperatures(numbers: NDArray, temperatures: NDArray) -> NDArray:
-    """Geometric means of temperatures (numbers, any) over numbers of purchases that are near each other."""
-    apart = np.subtract.outer(np.log(numbers), np.log(numbers)) / _ALIKE
-    near = np.exp(-np.square(apart) / 2)
-    return np.exp(near @ np.log(temperatures) / near.sum(axis=1, keepdims=True))
 
 
 def _above(x: NDArray, y: NDArray, a: int, b: int, c: int) -> float:

@@ -15,7 +15,6 @@ from rlselect.datumwise._folds import fold_numbers
 from rlselect.datumwise._gain_reading import read_gains
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._network import NetworkShape, Singles
-from rlselect.datumwise._network_budgets import judged_rows, know_budgets
 from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier, best_temperatures
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
@@ -89,10 +88,9 @@ def learn_networks(
         if stop() or not judged:
             break
     best = found[_choose(found)]
-    unjudged = replace(best.policy, frontier=UNKNOWN)
-    frontier = know_budgets(problem, folds, unjudged, best.frontier, whole)
+    frontier = best.frontier
     mean = float(problem.rules.prices.mean())
-    policy = replace(best.policy, frontier=frontier).at(problem.rules)
+    policy = best.policy.at(problem.rules)
     losses, spent, _ = frontier.at(policy.price)
     own = [candidate.frontier.at(candidate.frontier.price_for(mean)) for candidate in found]
     path = [
@@ -207,6 +205,7 @@ def _left_out(
     """How rows left out fare at prices between two ends; by the first folds alone if it `must_end`."""
     prices = np.geomspace(*ends, NETWORK.grid)
     cost = cost_shares(problem.rules)
+    step = -(-len(folds) // NETWORK.judged)
     sums = np.zeros((4, NETWORK.grid))
     total = 0.0
     judged: list[NDArray] = []
@@ -219,7 +218,7 @@ def _left_out(
                 return None
             break
         began = time.perf_counter()
-        own = judged_rows(folds, fold)
+        own = np.flatnonzero(folds == fold)[::step]
         total += problem.weights[own].sum()
         rows = np.tile(own, len(prices))
         alone = policy.part(fold)

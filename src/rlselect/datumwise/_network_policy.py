@@ -112,16 +112,11 @@ class NetworkPolicy:
 
     @property
     def temperature(self) -> float:
-        """How sure it may be: by the price, by the number of purchases at most, and by what is given.
+        """How sure it may be, by the price at which cases know as much: what is given, and within budgets.
 
-        The more is known, the more of it the networks have learned by heart. Where a number of purchases was
-        not tried on rows left out, and for what is given and for budgets of costs, it is that of the price at
-        which cases know as much.
+        The more is known, the more of it the networks have learned by heart.
         """
         rules = self.rules
-        tried = bool(self.frontier.numbers) and rules.cost_budget is None and self.given == 0
-        if tried and rules.budget is not None:
-            return self.frontier.temperature(self.price, rules.budget, rules.n_units)
         mean = float(rules.prices.mean())
         most_bought = np.inf if rules.budget is None else rules.budget / rules.n_units
         most_spent = (

@@ -102,9 +102,6 @@ class NetworkPlan:
         Weight of the squared errors of gains beside the log loss of classes, by reward.
     grid, judged : int
         Prices and rows by which candidates are judged on rows left out.
-    budgets : tuple of int
-        Numbers of purchases whose states tell how sure a case may be that a budget ends; larger ones are
-        nearly no limit, as the last purchases tell little.
     few_rows : int
         Up to so many rows are learned by heart before large networks and long trainings pay, and single
         networks differ more.
@@ -141,7 +138,6 @@ class NetworkPlan:
     weights: tuple[float, float] = (10.0, 1.0)
     grid: int = 19
     judged: int = 1000
-    budgets: tuple[int, ...] = (1, 2, 3, 5, 8, 13, 21)
     few_rows: int = 200
     averaged: float = 0.9
     sparsities: tuple[float, float] = (0.5, 0.95)

@@ -25,7 +25,7 @@ from _datumwise_common import (
 )
 
 from rlselect.datasets import load_local
-from rlselect.datumwise import DatumwiseClassifier, PolicyIteration
+from rlselect.datumwise import DatumwiseClassifier
 from rlselect.datumwise._peers import LassoPath
 
 # binary columns of each attribute in the form with 123 columns, in their order
@@ -42,9 +42,6 @@ PRICES = {
     "cnae9": (0.0, 0.01, 0.1),
 }
 N_GROUPS = {"sonar": 3, "madelon": 10, "cnae9": 10}
-# hundreds of columns make regressions of thousands of weights: fewer of them, in fewer iterations
-WIDE = PolicyIteration(n_iter=4, n_restarts=1, states_per_row=5, n_folds=2, n_stages=2)
-OPTIONS = {"madelon": {"search": WIDE, "n_bins": 3}, "cnae9": {"search": WIDE, "n_bins": 2}}
 SHOWN = 0.005  # price at which the use of Adult's attributes is shown
 PAPER = [
     "| Adult, 14 groups | 0 | 8.75 | .41 | .82 |",
@@ -109,7 +106,6 @@ def one(name, price, seed, n_train):
         feature_cost=price,
         feature_groups=groups,
         random_state=seed,
-        **OPTIONS.get(name, {}),
     ).fit(X, y)
     seconds = time.process_time() - start
     used = model.acquire(X_test)
@@ -163,8 +159,7 @@ def main():
         f"Groups bought by a case, {args.replicates} runs from seed {args.seed}; Adult learns from "
         f"{args.n_train} random training rows and is judged on the 16,281 test rows; adult_table is its 14 "
         "columns as they are, eight of them text. Gisette is not available here: Madelon (500 columns, 600 "
-        "test rows) and CNAE-9 (856 columns, half of the rows to learn from) in ten random groups stand in, "
-        f"with {WIDE.n_iter} iterations, {WIDE.n_folds} folds, {WIDE.n_stages} stages and 3 or 2 bins. "
+        "test rows) and CNAE-9 (856 columns, half of the rows to learn from) in ten random groups stand in. "
         "Sonar (60 columns, half of the rows) in three random groups.",
         "",
         "| dataset | price | groups per case | sparsity | accuracy | s per fit |",

@@ -42,7 +42,7 @@ class PurchasePlan:
         ones, and at least so many: the more that tell nothing, the longer learning takes and the more often
         one of them seems worth its price.
     features_per_unit : int
-        Of the features of groups, so many times as many are learned about as there may be units: they are no
+        Of the features of groups, at most so many times as many are learned about as there may be units: they are no
         further choices, but the regressions are as wide as there are features.
     """
 
@@ -65,7 +65,7 @@ class PurchasePlan:
     tiny: int = 81
     false_units: float = 0.5
     least_units: int = 20
-    features_per_unit: int = 2
+    features_per_unit: int = 10
 
 
 @dataclass(frozen=True)

@@ -161,17 +161,17 @@ class CaseTable:
         return among[screen_units(rules=self.rules.subset(among), most=most, **told)]
 
     def thinned(self, most: int | None, known: NDArray) -> "CaseTable":
-        """The table with only those features of groups that tell most about the class each alone.
+        """The table with those features of groups that tell more about the class than chance, each alone.
 
-        A feature of a group that is bought is no further choice, only more to learn: of known units there may
-        be `PLAN.features_per_unit` times as many features as there may be units.
+        A feature of a group that is bought is no further choice, only more to learn: there may be
+        `PLAN.features_per_unit` times as many as there may be units.
         """
         columns = np.unique(self.rules.columns(known))
-        most = len(columns) if most is None else PLAN.features_per_unit * most
-        if len(columns) <= most or self.rules.is_ungrouped:
+        if most is None or len(columns) <= most or self.rules.is_ungrouped:
             return self
         groups = [np.searchsorted(columns, self.rules.groups[u]) for u in known]
         learned = np.zeros(self.X.shape[1], dtype=bool)
+        most = PLAN.features_per_unit * most
         told = self._told(columns)
         learned[columns] = screen_features(groups=groups, most=most, values=self.rules.values, **told)
         return replace(self, rules=replace(self.rules, learned=learned))

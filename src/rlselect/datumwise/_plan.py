@@ -42,8 +42,8 @@ class PurchasePlan:
         ones, and at least so many: the more that tell nothing, the longer learning takes and the more often
         one of them seems worth its price.
     features_per_unit : int
-        Of the features of groups, at most so many times as many are learned about as there may be units: they are no
-        further choices, but the regressions are as wide as there are features.
+        Of the features of groups, so many times as many may be learned about as there may be units: they are
+        no further choices, but the regressions are as wide as there are features.
     """
 
     neighbours: float = 0.7

@@ -47,11 +47,8 @@ def screen_features(
     missing: float = np.nan,
 ) -> NDArray:
     """Features of groups to learn about (bools): what `screen_units` would keep, and the best of each."""
-    n_features = codes.shape[1]
-    if n_features <= most:
-        return np.ones(n_features, dtype=bool)
     ratios, single = _told_alone(codes, labels, weights, values, unordered, missing)
-    keep = _tell_most(ratios, single, [np.array([j]) for j in range(n_features)], most)
+    keep = _tell_most(ratios, single, [np.array([j]) for j in range(codes.shape[1])], most)
     for group in groups:
         keep[group[np.argmin(single[group])]] = True
     return keep

@@ -51,8 +51,8 @@ class PolicyIteration:
     screen : int or None, default=60
         Of more units than this, those are learned about that tell more about the class, each alone, than
         chance does, up to this number and at least 20 (by the rule of Benjamini and Hochberg, with half of
-        them false at most); the others are never bought. Of groups, up to ten times as many features are learned
-        about, and the best of each. None learns about all.
+        them false at most); the others are never bought. Of groups with more features than this, those are
+        learned about that tell more, up to ten times as many, and the best of each. None learns about all.
     exact_states : int, default=256
         A problem with at most so many states of knowledge (values seen so far) and at least as many rows is
         solved by dynamic programming, and so is any with at most 81 (four binary features); 0 never does.

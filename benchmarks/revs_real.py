@@ -5,6 +5,7 @@ minus log likelihood of classes, or the squared error in units of the variance o
 """
 
 import argparse
+import shlex
 import sys
 import time
 import warnings
@@ -140,7 +141,7 @@ def main():
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated names")
     parser.add_argument("--out", type=Path, default=Path("results/revs_real.md"))
     args = parser.parse_args()
-    command = "python " + " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    command = shlex.join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])
     seeds = range(args.seed, args.seed + args.replicates)
     lines = [
         "# Public data sets",

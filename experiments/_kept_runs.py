@@ -17,7 +17,9 @@ def readings_parser(doc, seed):
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=3)
     parser.add_argument("--seed", type=int, default=seed)
-    parser.add_argument("--seconds", type=float, default=240.0, help="CPU seconds after which no run begins")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="CPU seconds after which no run begins"
+    )
     parser.add_argument("--out", type=Path, default=None, help="Markdown; the replicates beside it are kept")
     return parser
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,27 +35,40 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def type_checking_only(tree):
-    """Imports under ``if TYPE_CHECKING``: they never happen."""
-    blocks = (
-        n for n in ast.walk(tree) if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING"
-    )
-    return {id(inner) for block in blocks for statement in block.body for inner in ast.walk(statement)}
+def statements(body):
+    """All statements below some, but for those under ``if TYPE_CHECKING``, which never happen."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            yield from statements(node.orelse)
+            continue
+        for part in ("body", "orelse", "finalbody"):
+            yield from statements(getattr(node, part, []))
+        for branch in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
+            yield from statements(branch.body)
 
 
-def imports_of(path):
+def imports_of(name):
     """(module, names) of every import from the library, wherever in the file it stands."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    never = type_checking_only(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and id(node) not in never:
-            assert node.level == 0, f"{path}: relative import"
+    for node in statements(tree_of(name).body):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
             if node.module.split(".")[0] == "rlselect":
                 yield node.module, [alias.name for alias in node.names]
 
 
 MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
-IMPORTS = {name: list(imports_of(path)) for name, path in MODULES.items()}
+
+
+@cache
+def tree_of(name):
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+@cache
+def all_imports():
+    """What each module imports; read when the first test asks, not by whoever collects tests."""
+    return {name: list(imports_of(name)) for name in MODULES}
 
 
 def package_of(module):
@@ -68,7 +82,10 @@ def part_of(module):
 
 def edges():
     return [
-        (name, target) for name, targets in IMPORTS.items() for target, _ in targets if name != "rlselect"
+        (name, target)
+        for name, targets in all_imports().items()
+        for target, _ in targets
+        if name != "rlselect"
     ]
 
 
@@ -99,7 +116,7 @@ def test_other_packages_are_entered_through_their_front_door():
 def test_no_underscored_name_crosses_a_module():
     crossing = [
         (module, target, name)
-        for module, targets in IMPORTS.items()
+        for module, targets in all_imports().items()
         for target, names in targets
         for name in names
         if name.startswith("_") and name != "__version__"
@@ -137,8 +154,8 @@ def test_there_are_no_circles_not_even_lazy_ones():
 
 def test_class_names_are_used_once():
     owners = defaultdict(list)
-    for name, path in MODULES.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for name in MODULES:
+        for node in tree_of(name).body:
             if isinstance(node, ast.ClassDef):
                 owners[node.name].append(name)
     assert {name: where for name, where in owners.items() if len(where) > 1} == {}
@@ -157,7 +174,7 @@ def test_what_lies_under_the_rooms_serves_two_methods(package):
 def resolved(module, name):
     """The module in which a name of a package is written down."""
     while MODULES[module].name == "__init__.py":
-        homes = [target for target, names in IMPORTS[module] if name in names]
+        homes = [target for target, names in all_imports()[module] if name in names]
         if not homes:
             return module
         module = homes[0]
@@ -167,7 +184,7 @@ def resolved(module, name):
 @pytest.mark.parametrize("package", ["learn", "machines"])
 def test_each_module_under_the_rooms_is_used_twice(package):
     users = defaultdict(set)
-    for module, targets in IMPORTS.items():
+    for module, targets in all_imports().items():
         if MODULES[module].name != "__init__.py":
             for target, names in targets:
                 for name in names:

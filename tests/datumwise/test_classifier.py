@@ -77,7 +77,7 @@ def test_missing_values_are_never_bought():
 
 def test_same_seed_same_answer_for_any_order_and_jobs():
     X, y = make_data()
-    model = DatumwiseClassifier(random_state=3, search=PolicyIteration(n_iter=2, states_per_row=6))
+    model = DatumwiseClassifier(random_state=3, search=PolicyIteration(n_iter=2, states_per_row=4))
     first = clone(model).fit(X, y)
     mixed = np.random.default_rng(0).permutation(len(y))
     for other in (clone(model).fit(X[mixed], y[mixed]), clone(model).set_params(n_jobs=2).fit(X, y)):
@@ -120,14 +120,12 @@ def test_sparse_input_learns_from_what_is_there():
 
 def test_budget_zero_gives_the_prior_class():
     X, y = make_data()
-    model = DatumwiseClassifier(scoring="bins", budget=0).fit(X, y)
+    model = DatumwiseClassifier(scoring="bins", search=FAST, budget=0).fit(X, y)
     labels, counts = np.unique(y, return_counts=True)
     assert set(model.predict(X)) == {labels[counts.argmax()]}
     assert model.predict_proba(X)[0] == pytest.approx(counts / len(y))
     assert model.sparsity(X) == 1.0
-    dear = DatumwiseClassifier(scoring="bins", budget=0, error_costs=[[0, 9, 9], [1, 0, 1], [9, 9, 0]]).fit(
-        X, y
-    )
+    dear = clone(model).set_params(error_costs=[[0, 9, 9], [1, 0, 1], [9, 9, 0]]).fit(X, y)
     assert set(dear.predict(X)) == {labels[1]}
 
 
@@ -244,7 +242,9 @@ def test_errors_say_what_is_wrong(params, message):
         DatumwiseClassifier(**params).fit(X, y)
 
 
-@pytest.mark.parametrize("make", [partial(DatumwiseClassifier, scoring="bins"), DatumwiseClassifier.paper])
+@pytest.mark.parametrize(
+    "make", [partial(DatumwiseClassifier, search=FAST), partial(DatumwiseClassifier.paper, n_iter=3)]
+)
 def test_a_budget_beyond_all_features_is_none(make):
     X, y = make_data()
     X, y = X[:40], y[:40]
@@ -277,7 +277,7 @@ def test_what_is_bought_by_feature():
 
 def test_path_has_one_entry_per_iteration():
     X, y = make_data()
-    search = PolicyIteration(n_iter=3, n_restarts=2, states_per_row=6)
+    search = PolicyIteration(n_iter=3, n_restarts=2, states_per_row=3)
     path = DatumwiseClassifier(search=search, random_state=0).fit(X, y).path_
     assert path["climb"].tolist() == [0, 0, 0, 1, 1, 1]
     assert path["iteration"].tolist() == [1, 2, 3, 1, 2, 3]

@@ -88,7 +88,7 @@ def test_missing_categories_cannot_be_bought():
 def test_unknown_levels_are_taken_as_missing():
     columns, y = make_columns()
     frame = pd.DataFrame(columns)
-    for search in (FAST, PolicyIteration(exact_states=10**6)):
+    for search in (FAST, PolicyIteration(n_iter=2, exact_states=10**6)):
         model = DatumwiseClassifier(search=search, random_state=0).fit(frame, y)
         new = frame[:20].assign(colour="mauve")
         with pytest.warns(UserWarning, match=r"not there in fit \('colour': 'mauve'\).*taken as missing"):

@@ -3,6 +3,8 @@
 import matplotlib
 import numpy as np
 import pytest
+from problems import FAST
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from rlselect.datumwise import (
@@ -25,13 +27,13 @@ def close_figures():
 
 def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):
     X, X_test, y, y_test = iris
-    template = DatumwiseClassifier(scoring="bins", random_state=0)
+    template = DatumwiseClassifier(scoring="bins", search=FAST, random_state=0)
     shown = FrontierDisplay.from_estimator(
         template, X_test, y_test, train=(X, y), feature_costs=(0.02, 0.9), peers=("cart", "lars")
     )
     assert list(shown.curves) == ["datum-wise", "CART", "LARS"]
     ours = shown.curves["datum-wise"]
-    again = DatumwiseClassifier(scoring="bins", feature_cost=0.02, random_state=0).fit(X, y)
+    again = clone(template).set_params(feature_cost=0.02).fit(X, y)
     assert ours["accuracy"][0] == again.score(X_test, y_test)
     assert ours["sparsity"][0] == pytest.approx(1 - again.acquire(X_test).mean())
     # nobody pays .9 for a feature; the peers' paths begin without features, too
@@ -94,9 +96,9 @@ def test_block_use_counts_right_answers_only():
     X, y = load_digits(n_class=3, return_X_y=True)
     groups = (np.arange(64) // 8 // 4) * 2 + np.arange(64) % 8 // 4
     X, y = X[::3], y[::3]
-    model = DatumwiseClassifier(scoring="bins", feature_cost=0.05, feature_groups=groups, random_state=0).fit(
-        X, y
-    )
+    model = DatumwiseClassifier(
+        scoring="bins", feature_cost=0.05, feature_groups=groups, search=FAST, random_state=0
+    ).fit(X, y)
     shown = BlockUseDisplay.from_estimator(model, X, y, shape=(8, 8))
     used, right = model.acquire(X), model.predict(X) == y
     for c in range(3):

@@ -30,8 +30,10 @@ console.log(JSON.stringify(cases.map((values) => {
 """
 
 
-# as much of a browser as the page needs: a tree of elements, to fill in and to submit
+# as much of a browser as the page needs: a tree of elements, to fill in and to submit; every case begins anew
 BROWSER = """
+const cases = JSON.parse(process.argv[3]), told = [];
+for (const values of cases) {
 class Element {
   constructor(tag) { this.tag = tag; this.children = []; this.style = {}; this.value = ""; this.text = ""; }
   get textContent() { return this.text + this.children.map((child) => child.textContent).join("\\n"); }
@@ -51,7 +53,7 @@ const document = {
 };
 """
 ANSWER = """
-const values = JSON.parse(process.argv[3]), log = [];
+const log = [];
 for (let k = 0; k < 50 && parts.main.all("form").length; k++) {
   const [form] = parts.main.all("form"), names = [];
   for (const label of form.all("label")) {
@@ -63,7 +65,9 @@ for (let k = 0; k < 50 && parts.main.all("form").length; k++) {
   const known = names.some((name) => values[name] !== null);
   if (known) form.onsubmit({ preventDefault() {} }); else form.all("button").at(-1).onclick();
 }
-console.log(JSON.stringify([log, parts.main.all("h2")[0].textContent, parts.spent.textContent]));
+told.push([log, parts.main.all("h2")[0].textContent, parts.spent.textContent]);
+}
+console.log(JSON.stringify(told));
 """
 
 
@@ -190,7 +194,7 @@ def test_the_page_asks_explains_and_answers(name, tmp_path):
     )
     (tmp_path / "policy.json").write_text(policy)
     (tmp_path / "page.js").write_text(BROWSER + program + ANSWER)
-    texts = set()
+    texts, sessions, cases = set(), [], []
     for row in frame[:6].to_dict("records"):
         session, asked = model.start(), []
         while session.next() is not None:
@@ -203,8 +207,11 @@ def test_the_page_asks_explains_and_answers(name, tmp_path):
         }
         given = {field: None if np.isnan(code) else code for field, code in codes.items()}
         given["kind"] = int(codes["kind"])
-        command = [NODE, tmp_path / "page.js", tmp_path / "policy.json", json.dumps(given)]
-        log, answer, spent = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        sessions.append((asked, result))
+        cases.append(given)
+    command = [NODE, tmp_path / "page.js", tmp_path / "policy.json", json.dumps(cases)]
+    shown_cases = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    for (asked, result), (log, answer, spent) in zip(sessions, shown_cases, strict=True):
         assert [names for names, _ in log] == [names for names, _ in asked]
         for (_, shown), (_, said) in zip(log, asked, strict=True):
             assert shown.lower().split(":")[0] == re.match("[a-z ]*[a-z]", said).group()

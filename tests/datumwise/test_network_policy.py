@@ -13,6 +13,8 @@ from rlselect import DatumwiseClassifier
 from rlselect.datumwise import NetworkTraining
 
 QUICK = NetworkTraining(steps=150, n_members=4, hidden=32, batch=64)
+# what holds however little was learnt
+SHORT = NetworkTraining(steps=40, n_members=2, hidden=16, batch=32)
 
 
 def quick(**options):
@@ -115,9 +117,9 @@ def test_a_session_asks_what_the_table_buys(fitted):
 def test_weights_are_copies_and_the_order_of_rows_does_not_matter():
     X, y = make_data(n=60)
     weights = np.random.default_rng(0).integers(0, 4, size=60)
-    mine = quick().fit(X, y, sample_weight=weights)
+    mine = quick(search=SHORT).fit(X, y, sample_weight=weights)
     rows = np.random.default_rng(1).permutation(np.repeat(np.arange(60), weights))
-    copies = quick().fit(X[rows], y[rows])
+    copies = quick(search=SHORT).fit(X[rows], y[rows])
     np.testing.assert_allclose(mine.predict_proba(X), copies.predict_proba(X), atol=1e-6)
 
 
@@ -157,7 +159,7 @@ def test_text_gaps_and_groups():
 def test_sparse_is_dense():
     X, y = make_data(n=80)
     X = np.where(np.abs(X) < 0.7, 0.0, X)
-    dense, other = quick().fit(X, y), quick().fit(sparse.csr_array(X), y)
+    dense, other = (quick(search=SHORT).fit(rows, y) for rows in (X, sparse.csr_array(X)))
     np.testing.assert_allclose(dense.predict_proba(X), other.predict_proba(sparse.csr_array(X)), atol=1e-6)
 
 
@@ -174,7 +176,7 @@ def test_sparse_is_dense():
 )
 def test_rules_hold(rules):
     X, y = make_data()
-    model = quick(**rules).fit(X, y)
+    model = quick(search=QUICK if "error_costs" in rules else SHORT, **rules).fit(X, y)
     bought = model.acquire(X)
     if "budget" in rules:
         assert bought.sum(axis=1).max() == 1

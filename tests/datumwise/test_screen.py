@@ -27,8 +27,8 @@ def test_many_features_are_screened():
     assert model.acquire(X).shape == X.shape
     assert model.sparsity(X) == pytest.approx(1 - model.acquire(X).mean())
     assert model.unit_inclusion_[~model.learned_units_].sum() == 0
-    every = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=None)).fit(X, y)
-    assert every.learned_units_.all()
+    every = DatumwiseClassifier(search=PolicyIteration(n_iter=1, n_restarts=1, states_per_row=2, screen=None))
+    assert every.fit(X[:40], y[:40]).learned_units_.all()
 
 
 def test_of_wide_groups_the_features_that_tell_most_are_learned_about(tmp_path):
@@ -56,7 +56,8 @@ def test_of_wide_groups_the_features_that_tell_most_are_learned_about(tmp_path):
     save(model, tmp_path / "m.model")
     again = load(tmp_path / "m.model").at(feature_cost=0.001)
     np.testing.assert_array_equal(again.predict(X), model.at(feature_cost=0.001).predict(X))
-    every = DatumwiseClassifier(feature_groups=groups, search=PolicyIteration(n_iter=1, screen=None))
+    search = PolicyIteration(n_iter=1, n_restarts=1, states_per_row=2, screen=None)
+    every = DatumwiseClassifier(feature_groups=groups, search=search)
     assert len(every.fit(X[:40], y[:40])._fitted.columns) == 90
 
 

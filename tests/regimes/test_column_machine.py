@@ -96,12 +96,12 @@ def test_leave_one_out_is_leaving_a_subject_out(weighted):
 
 
 def test_both_routes_learn_the_same_regime(monkeypatch):
-    simulated = make_regime_trial("II", 300, 5, random_state=1)
+    simulated = make_regime_trial("II", 200, 5, random_state=1)
     stages = [stage | {"propensity": {-1: 0.5, 1: 0.5}} for stage in simulated.stages]
     trial = TrialData.from_wide(simulated.columns, stages)
     exact = QLearning(model="linear", random_state=0).fit(trial)
     monkeypatch.setattr(_column_machine, "_MANY", 100)
-    monkeypatch.setattr(_selection, "_SAMPLE", 150)
+    monkeypatch.setattr(_selection, "_SAMPLE", 100)
     quick = QLearning(model="linear", random_state=0).fit(trial)
     assert isinstance(quick._machines[0], ColumnMachine)
     assert quick.selected_ == exact.selected_
@@ -114,7 +114,7 @@ def test_both_routes_learn_the_same_regime(monkeypatch):
 
 def test_a_gaussian_kernel_may_still_win_among_many(monkeypatch):
     rng = np.random.default_rng(0)
-    n = 400
+    n = 300
     X = rng.normal(size=(n, 4))
     action = rng.choice([-1, 1], size=n)
     table = {f"x{j}": X[:, j] for j in range(4)} | {"A": action}
@@ -122,12 +122,12 @@ def test_a_gaussian_kernel_may_still_win_among_many(monkeypatch):
     stage = {"history": [f"x{j}" for j in range(4)], "action": "A", "reward": "R", "propensity": "randomized"}
     trial = TrialData.from_wide(table, [stage])
     monkeypatch.setattr(_column_machine, "_MANY", 100)
-    monkeypatch.setattr(_selection, "_SAMPLE", 200)
+    monkeypatch.setattr(_selection, "_SAMPLE", 150)
     learner = QLearning(random_state=0).fit(trial)
     assert learner.model_ == ["rbf"]
     assert set(learner.selected_[0]) == {"x0", "x1"}
-    assert "on a sample of 200 subjects" in learner.stop_reason_[0]
-    monkeypatch.setattr(_selection, "_MOST_FOR_GAUSSIAN", 300)
+    assert "on a sample of 150 subjects" in learner.stop_reason_[0]
+    monkeypatch.setattr(_selection, "_MOST_FOR_GAUSSIAN", 200)
     assert QLearning(random_state=0).fit(trial).model_ != ["rbf"]
 
 

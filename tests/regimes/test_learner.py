@@ -1,6 +1,8 @@
 """Options, publishing once, seeds and vocabulary: what all learners share."""
 
+import copy
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ def test_predictions_take_tables_arrays_and_trials(learner, trial):
         learner.predict({name: [np.nan] for name in some}, 2)
 
 
-def test_params_clone_pickle_repr(learner, trial):
+def test_params_clone_pickle_repr(linear, trial):
     other = QLearning(model="rbf", selection=None, discount=0.9, maximize=False, n_jobs=2, random_state=5)
     assert other.get_params() == {
         "model": "rbf",
@@ -47,13 +49,13 @@ def test_params_clone_pickle_repr(learner, trial):
     assert clone(other).get_params() == other.get_params()
     assert repr(QLearning()) == "QLearning()"
     assert "discount=0.9" in repr(other)
-    again = pickle.loads(pickle.dumps(learner))
-    np.testing.assert_array_equal(again.predict(trial, 1), learner.predict(trial, 1))
+    again = pickle.loads(pickle.dumps(linear))
+    np.testing.assert_array_equal(again.predict(trial, 1), linear.predict(trial, 1))
     with pytest.raises(NotFittedError):
         QLearning().predict(trial, 1)
-    same = clone(learner).fit(trial)
-    assert same.selected_ == learner.selected_
-    assert same.value_ == learner.value_
+    same = clone(linear).fit(trial)
+    assert same.selected_ == linear.selected_
+    assert same.value_ == linear.value_
 
 
 def test_another_trial_is_refused(learner, trial, simulated):
@@ -104,11 +106,16 @@ def test_callbacks_hear_of_every_part(trial, linear, Watch):
     assert watched.value_.value == linear.value_.value
 
 
+@cache
+def small_fit(kind):
+    return kind(model="linear", random_state=0).fit(small_trial(0))
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("kind", [QLearning, AdvantageLearning])
 def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(monkeypatch, error, kind):
     trial, other = (small_trial(seed) for seed in (0, 1))
-    learner = kind(model="linear", random_state=0).fit(trial)
+    learner = copy.copy(small_fit(kind))
     before, recommended = dict(vars(learner)), learner.predict(trial, stage=2)
     original, calls = SquaredKernelProblem.removals, []
 
@@ -156,8 +163,8 @@ def test_any_seed_will_do(kind):
 
 @pytest.mark.parametrize("options", [{}, {"selection": "rfe-vpred"}, {"selection": None}, {"model": "rbf"}])
 def test_the_vocabulary_by_stage(options):
-    simulated = make_regime_trial("I", 60, 6, random_state=1)
-    columns = simulated.columns | {"X1_2": np.full(60, 2.0)}  # says nothing: no elimination hears of it
+    simulated = make_regime_trial("I", 40, 5, random_state=1)
+    columns = simulated.columns | {"X1_2": np.full(40, 2.0)}  # says nothing: no elimination hears of it
     trial = TrialData.from_wide(columns, simulated.stages)
     learner = QLearning(random_state=0, **options).fit(trial)
     for t in range(2):
@@ -181,10 +188,10 @@ def test_the_vocabulary_by_stage(options):
         assert places == sorted(places, reverse=True)
 
 
-def test_the_level_of_the_intervals(trial, learner):
-    narrow = QLearning(model="anova", level=0.5, random_state=0).fit(trial)
-    assert narrow.value_.value == learner.value_.value
+def test_the_level_of_the_intervals(trial, linear):
+    narrow = QLearning(model="linear", level=0.5, random_state=0).fit(trial)
+    assert narrow.value_.value == linear.value_.value
     assert (narrow.value_.level, narrow.observed_.level) == (0.5, 0.5)
     low, high = narrow.value_.interval
-    assert learner.value_.interval[0] < low < high < learner.value_.interval[1]
+    assert linear.value_.interval[0] < low < high < linear.value_.interval[1]
     assert "50 % interval" in str(narrow.value_)

@@ -9,14 +9,19 @@ from rlselect.regimes import _evaluation, _selection, _value_elimination
 from rlselect.simulate import make_regime_trial
 
 
+def made(n_stages):
+    simulated = make_regime_trial("I", 60, 5, random_state=0)
+    return TrialData.from_wide(simulated.columns, simulated.stages[:n_stages])
+
+
 @pytest.fixture(scope="module")
 def trial():
-    simulated = make_regime_trial("I", 60, 5, random_state=0)
-    return TrialData.from_wide(simulated.columns, simulated.stages)
+    return made(2)
 
 
 def families(trial):
-    learner = QLearning(random_state=0).fit(trial)
+    # one stage has a learner of each family, too
+    learner = QLearning(random_state=0).fit(made(1))
     paths = [path[key] for path in learner.path_ for key in ("objective", "risk")]
     return np.concatenate([learner.value_.scores, *paths])
 

@@ -148,7 +148,7 @@ def test_a_contrast_is_all_for_the_decision(trial):
 
 def test_the_command(tmp_path):
     rng = np.random.default_rng(2)
-    n = 80
+    n = 60
     x, z = rng.standard_normal((2, 2, n))
     lines = ["who,visit,x,z,what,good"]
     for i in range(n):

@@ -107,7 +107,7 @@ def test_propensities_by_stage():
 
 
 def test_the_command_takes_ratios_and_the_order(tmp_path):
-    table = long(("entry", "after"))
+    table = long(("entry", "after"), n=40)
     lines = [",".join(table)] + [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
     path = tmp_path / "visits.csv"
     path.write_text("\n".join(lines))

@@ -78,12 +78,13 @@ def test_torch_finds_the_same_values(monkeypatch):
 @pytest.mark.parametrize("selection", ["rfe", "rfe-test", "rfe-vpred"])
 @pytest.mark.parametrize("setting", ["I", "III"])
 def test_torch_eliminates_in_the_same_order(setting, selection):
+    devices = torch_devices()
     simulated = make_regime_trial(setting, 70, 5, random_state=0)
     # A copy of a column: of equal candidates the first one leaves, wherever they are compared.
     columns = simulated.columns | {"X1_5": simulated.columns["X1_4"]}
     trial = TrialData.from_wide(columns, simulated.stages)
     here = QLearning(selection=selection, random_state=0).fit(trial)
-    for device in torch_devices():
+    for device in devices:
         there = QLearning(selection=selection, device=device, random_state=0).fit(trial)
         assert there.selected_ == here.selected_
         for path, expected in zip(there.path_, here.path_, strict=True):

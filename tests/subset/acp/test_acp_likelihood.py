@@ -66,7 +66,7 @@ def test_the_price_grows_with_what_there_is_to_choose_from():
 
 
 def test_the_answer_is_sure_where_the_likelihood_is():
-    X, codes = classes(n=300, p=20, seed=3)
+    X, codes = classes(n=200, p=12, seed=3)
     fitted = ActorCriticPredictor(random_state=0).fit(X, codes)
     assert fitted.predictor_.name == "linear"
     assert fitted.support_[:3].all()
@@ -75,10 +75,10 @@ def test_the_answer_is_sure_where_the_likelihood_is():
     assert sure.all()
     # the answer is the likelihood's: what subsets as probable as the likeliest have in common
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
-    logistic, units = MaskedLogistic(standard, make_target(codes, True)), Units(np.arange(20))
-    near = np.arange(20)
-    likely = likeliest(logistic, units, fitted.support_, near, 20)
-    again = settle(logistic, units, additions(logistic, units, likely, near, None), 20)
+    logistic, units = MaskedLogistic(standard, make_target(codes, True)), Units(np.arange(12))
+    near = np.arange(12)
+    likely = likeliest(logistic, units, fitted.support_, near, 12)
+    again = settle(logistic, units, additions(logistic, units, likely, near, None), 12)
     np.testing.assert_array_equal(again, fitted.support_)
 
 

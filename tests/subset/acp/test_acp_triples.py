@@ -51,8 +51,8 @@ def test_noise_seldom_surprises_and_many_columns_are_not_looked_at():
 
 @pytest.mark.parametrize("classes", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_truth_of_third_order_is_selected(classes):
-    X = normal(400, 15, seed=6)
+    X = normal(300, 12, seed=6)
     y = X[:, 1] * X[:, 6] * X[:, 11]
-    y = y > 0 if classes else y + 0.3 * np.random.default_rng(0).standard_normal(400)
+    y = y > 0 if classes else y + 0.3 * np.random.default_rng(0).standard_normal(300)
     found = ActorCriticPredictor(random_state=0).fit(X, y)
     assert np.flatnonzero(found.support_).tolist() == [1, 6, 11]

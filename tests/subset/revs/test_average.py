@@ -118,7 +118,7 @@ def test_left_out_losses_are_those_of_fits_without_the_row(family, monkeypatch):
     # every subset is visited, so that a fit without a row may say what the reweighted subsets do; the share
     # of all columns is one number for all rows
     monkeypatch.setattr(LeftOutRows, "share_of", lambda self, other, average, even: 0.4)
-    X, y = few_columns(family, n=60, seed=2)
+    X, y = few_columns(family, n=40, seed=2)
     model = REVS(random_state=0).fit(X, y)
     loss = refit_loss = 0.0
     for i in range(len(y)):

@@ -107,7 +107,7 @@ def test_adding_is_solving_the_larger_subset():
     sums = Sums(X, y, w)
     subset, j = [4, 1], 7
     inverse, _, _, residual, schur, _ = sums.state(subset)
-    grown, direction = ridge_add(sums.gram[subset], sums.gram[j], subset, j, inverse, residual, schur)
+    grown, direction = ridge_add(sums.gram[subset], sums.gram[j], subset, j, inverse, schur)
     expected = sums.state([*subset, j])
     outside = [k for k in range(X.shape[1]) if k not in (4, 1, 7)]
     np.testing.assert_allclose(grown, expected[0], atol=1e-8)

@@ -14,7 +14,18 @@ from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress
 from rlselect._devices import find_device
 from rlselect._estimator import Estimator, rank
-from rlselect._options import check_value, refuse_unused, whole
+from rlselect._options import (
+    AUTO,
+    NONE,
+    Allowed,
+    anything,
+    check_value,
+    instance,
+    number,
+    one_of,
+    refuse_unused,
+    whole,
+)
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded
@@ -34,7 +45,7 @@ from rlselect.datumwise._tree import QuestionNode
 from rlselect.datumwise._tree_display import QuestionTreeDisplay
 from rlselect.report import Marked, Marks, NotDrawnError, PathDisplay, PathWords, Summary
 
-__all__ = ["FeatureBuyer", "are_bins"]
+__all__ = ["FeatureBuyer"]
 
 # questions after one another that a fit keeps of its training rows
 _KEPT_QUESTIONS = 3
@@ -42,7 +53,7 @@ _KEPT_QUESTIONS = 3
 _HASTY_ROWS = 10_000
 
 
-def are_bins(value: Any) -> bool:
+def _are_bins(value: Any) -> bool:
     """Whether several numbers of bins are given."""
     listed = isinstance(value, Sequence) and not isinstance(value, str)
     return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
@@ -64,6 +75,22 @@ class FeatureBuyer(AfterFit, Estimator):
     n_jobs: int | None
     device: str
     random_state: RandomState
+    _options: ClassVar[Mapping[str, Allowed]] = {
+        "feature_cost": PRICE,
+        "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
+        "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
+        "relation": one_of("any", "all", "pairs"),
+        "n_bins": whole(2) | anything("a list of such integers", _are_bins),
+        "search": AUTO
+        | instance(
+            "PolicyIteration(...), PaperIteration(...) or NetworkTraining(...)",
+            PolicyIteration,
+            PaperIteration,
+            NetworkTraining,
+        ),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "device": instance("'cpu', 'torch' or the name of a device of torch", str),
+    }
     displays: ClassVar = (FeatureUseDisplay, PathDisplay, QuestionTreeDisplay)
     _path_words = PathWords("iteration", {"value": "mean return", "bought": "share of features bought"})
 

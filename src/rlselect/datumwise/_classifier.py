@@ -11,25 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._capabilities import TABLES, Takes
 from rlselect._compat import user_level, with_callbacks
-from rlselect._options import (
-    AUTO,
-    NONE,
-    Allowed,
-    anything,
-    check_value,
-    flag,
-    instance,
-    number,
-    one_of,
-    take_settings,
-    whole,
-)
+from rlselect._options import Allowed, check_value, flag, number, one_of, take_settings
 from rlselect._random import RandomState
 from rlselect.data import read_classes, read_vectors
-from rlselect.datumwise._buyer import FeatureBuyer, are_bins
+from rlselect.datumwise._buyer import FeatureBuyer
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
-from rlselect.datumwise._read_rules import PRICE
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
 __all__ = ["DatumwiseClassifier"]
@@ -177,20 +164,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     )
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("auto", "bins", "linear", "network"),
-        "feature_cost": PRICE,
-        "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
-        "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
-        "relation": one_of("any", "all", "pairs"),
-        "n_bins": whole(2) | anything("a list of such integers", are_bins),
-        "search": AUTO
-        | instance(
-            "PolicyIteration(...), PaperIteration(...) or NetworkTraining(...)",
-            PolicyIteration,
-            PaperIteration,
-            NetworkTraining,
-        ),
-        "time_budget": NONE | number("a positive number of seconds", above=0.0),
-        "device": instance("'cpu', 'torch' or the name of a device of torch", str),
+        **FeatureBuyer._options,
     }
 
     def __init__(

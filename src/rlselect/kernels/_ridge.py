@@ -63,7 +63,7 @@ def ridge_state(
 
 
 def ridge_add(
-    gram: Floats, column: Floats, subset: list[int], j: int, inverse: Floats, residual: Floats, schur: Floats
+    gram: Floats, column: Floats, subset: list[int], j: int, inverse: Floats, schur: Floats
 ) -> tuple[Floats, Floats]:
     """Inverse after adding column j, and the direction along which all p moves change. Cost O(p k).
 
@@ -77,7 +77,7 @@ def ridge_add(
         The subset without j.
     j : int
         The column that enters.
-    inverse, residual, schur : arrays
+    inverse, schur : arrays
         State of the subset without j, as from `ridge_state`.
 
     Returns

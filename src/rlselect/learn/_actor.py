@@ -29,13 +29,11 @@ def score(masks: Masks, theta: Array) -> Array:
     return (masks - theta) / (theta * (1.0 - theta))
 
 
-def fisher_diagonal(theta: Array) -> Array:
-    """Diagonal of ``E[score score']``; all other entries are zero."""
-    return 1.0 / (theta * (1.0 - theta))
-
-
 def natural_direction(masks: Masks, theta: Array, advantage: Array) -> Array:
-    """``F^-1`` times the policy gradient: the mean of ``advantage * (a - theta)``."""
+    """``F^-1`` times the policy gradient: the mean of ``advantage * (a - theta)``.
+
+    The Fisher matrix F, ``E[score score']``, is diagonal with the entries ``1 / (theta (1 - theta))``.
+    """
     return np.asarray(advantage @ (masks - theta) / len(masks))
 
 

@@ -51,21 +51,13 @@ class HeldInfluence:
 
 
 @dataclass(frozen=True)
-class SolvedInfluence:
-    """Worked out from the estimate, some times at a time.
-
-    Attributes
-    ----------
-    beta : array of shape (times, covariates)
-    power : of the leverage by which scores are enlarged; 1 makes influence functions the changes without each
-        subject: exact for linear models, to first order for others
-    """
+class _FromEstimate:
+    """Worked out from the estimate `beta` (times, covariates), some times at a time."""
 
     design: ProcessDesign
     beta: Array
     link: str
     variance: str
-    power: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -78,16 +70,36 @@ class SolvedInfluence:
         some = times_at_once(self.design)
         for first in range(0, len(where), some):
             here = slice(first, first + some)
-            design = self.design.at_times(where[here])
-            parts = score_parts(design, self.beta[where[here]], self.link, self.variance)
-            score = parts.enlarged(self.power)
-            own = matrix if matrix.ndim == 2 else matrix[here]
-            out[here] = design.gather_psi(own @ (parts.pull * score[:, None, :]))
+            design, beta = self.design.at_times(where[here]), self.beta[where[here]]
+            parts = score_parts(design, beta, self.link, self.variance)
+            out[here] = self._at_once(matrix if matrix.ndim == 2 else matrix[here], design, beta, parts)
         return out
+
+    def _at_once(self, matrix: Array, design: ProcessDesign, beta: Array, parts: ScoreParts) -> Array:
+        """Of contrasts at the times of a design."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class CarefulInfluence:
+class SolvedInfluence(_FromEstimate):
+    """Worked out from the estimate, some times at a time.
+
+    Attributes
+    ----------
+    beta : array of shape (times, covariates)
+    power : of the leverage by which scores are enlarged; 1 makes influence functions the changes without each
+        subject: exact for linear models, to first order for others
+    """
+
+    power: float = 0.0
+
+    def _at_once(self, matrix: Array, design: ProcessDesign, beta: Array, parts: ScoreParts) -> Array:
+        score = parts.enlarged(self.power)
+        return design.gather_psi(matrix @ (parts.pull * score[:, None, :]))
+
+
+@dataclass(frozen=True)
+class CarefulInfluence(_FromEstimate):
     """Worked out from the estimate, with squares that are not too small where subjects or events are few.
 
     Scores are enlarged by the square root of their leverage (HC2). Where the mean is not bounded and not
@@ -103,36 +115,19 @@ class CarefulInfluence:
     binary : whether responses are 0 and 1 and the variance is binomial
     """
 
-    design: ProcessDesign
-    beta: Array
-    link: str
-    variance: str
     refit: bool
     binary: bool
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Times, covariates, independent units."""
-        return (*self.beta.shape, self.design.n_independent)
-
-    def contrast(self, matrix: Array, where: Places) -> Array:
-        """Of contrasts at some times."""
-        out = np.empty((len(where), matrix.shape[-2], self.design.n_independent))
-        some = times_at_once(self.design)
-        for first in range(0, len(where), some):
-            here = slice(first, first + some)
-            design, beta = self.design.at_times(where[here]), self.beta[where[here]]
-            parts = score_parts(design, beta, self.link, self.variance)
-            own = matrix if matrix.ndim == 2 else matrix[here]
-            if self.refit:
-                out[here] = own @ self._left_out(design, beta, parts)
-            else:
-                out[here] = design.gather_psi((own @ parts.pull) * parts.enlarged(0.5)[:, None, :])
-            if self.binary:
-                variance = ((own @ parts.pull) ** 2 @ (design.w * parts.weight)[:, :, None])[:, :, 0]
-                least = np.sqrt(variance) / parts.pull.shape[2]
-                told = standard_errors(out[here])
-                out[here] *= np.maximum(least / np.maximum(told, np.finfo(float).tiny), 1.0)[:, :, None]
+    def _at_once(self, matrix: Array, design: ProcessDesign, beta: Array, parts: ScoreParts) -> Array:
+        if self.refit:
+            out = matrix @ self._left_out(design, beta, parts)
+        else:
+            out = design.gather_psi((matrix @ parts.pull) * parts.enlarged(0.5)[:, None, :])
+        if self.binary:
+            variance = ((matrix @ parts.pull) ** 2 @ (design.w * parts.weight)[:, :, None])[:, :, 0]
+            least = np.sqrt(variance) / parts.pull.shape[2]
+            told = standard_errors(out)
+            out = out * np.maximum(least / np.maximum(told, np.finfo(float).tiny), 1.0)[:, :, None]
         return out
 
     def _left_out(self, design: ProcessDesign, beta: Array, parts: ScoreParts) -> Array:

@@ -46,7 +46,7 @@ def read_problem(
     name = type(selector).__name__
     family = "cox" if selector.family == "auto" and is_survival(y) else selector.family
     refuse_idle(selector, family, offset)
-    refuse_together(selector, family, groups)
+    refuse_together(selector, groups)
     extra = survival_parts(y) if family == "cox" else {}
     if groups is not None:
         extra["groups"] = groups
@@ -79,7 +79,6 @@ def read_problem(
         order=category_order(X, y) if family in ("auto", "ordinal") else None,
         signed=selector.signs is not None,
     )
-    refuse_together(selector, problem.family, groups)
     problem.structure = read_structure(selector, problem)
     return problem
 
@@ -104,8 +103,8 @@ def refuse_idle(selector: Any, family: str, offset: Any) -> None:
         )
 
 
-def refuse_together(selector: Any, family: str, groups: Any, responses: str = "") -> None:
-    """Refuse families, searches and options that take every row for itself."""
+def refuse_together(selector: Any, groups: Any, responses: str = "") -> None:
+    """Refuse searches and options that take every row for itself."""
     if groups is None and not selector.time_ordered:
         return
     what = "groups" if groups is not None else "time_ordered=True"

@@ -55,7 +55,7 @@ def fit_several(
             fitted.encoder_.ignored_names_ = tuple(dict.fromkeys(ignored))
         _keep_each(selector, given.names, estimators)
     else:
-        refuse_together(selector, "", groups, responses="shared")
+        refuse_together(selector, groups, responses="shared")
         estimators = _fit_shared(selector, progress, given, weight, offset)
     selector.estimators_, selector.response_names_ = estimators, list(given.names)
     _keep_models(selector, estimators)

@@ -414,7 +414,7 @@ class RiskRFE(ReportedElimination):
         if responses is not None:
             self.response_names_ = responses.names
             self._response_center, self._response_scale = responses.center, responses.scale
-        self._keep_table(table.encoder, data, plan)
+        self._keep_table(table.encoder, data)
         n_groups = units.units.n_units
         halves = data.halves(rng) if self.stopping == "held-out" else None
         one_curve = needs_one_curve(self.stopping)
@@ -498,7 +498,7 @@ class RiskRFE(ReportedElimination):
             self.coef_ = coef if whole else coef[0]
             self.intercept_ = intercept if whole else float(intercept[0])
 
-    def _keep_table(self, encoder: TableEncoder, data: RiskData, plan: MachinePlan) -> None:
+    def _keep_table(self, encoder: TableEncoder, data: RiskData) -> None:
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
         self.column_names_ = list(encoder.column_names_)

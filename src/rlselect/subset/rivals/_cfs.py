@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
-from rlselect._options import AUTO, NONE, number, one_of, whole
-from rlselect.data import MISSING_MODES, TASKS, MissingMode
+from rlselect._options import AUTO, one_of, whole
+from rlselect.data import TASKS, MissingMode
 from rlselect.report import PathWords
 from rlselect.subset.rivals._association import Associations, pearson_associations, uncertainty_associations
 from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
@@ -97,9 +97,7 @@ class CorrelationFeatureSelection(RivalSelector):
         "task": one_of(*TASKS),
         "n_features_to_select": AUTO | whole(1),
         "patience": whole(1),
-        "missing": one_of(*MISSING_MODES),
-        "time_budget": NONE | number("a positive number of seconds", above=0.0),
-        "transform_as": one_of("columns", "design"),
+        **RivalSelector._options,
     }
 
     def __init__(

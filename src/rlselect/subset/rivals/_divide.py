@@ -9,10 +9,10 @@ from sklearn.base import MetaEstimatorMixin
 from rlselect._clock import fit_clock, warn_if_interrupted, while_time
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
-from rlselect._options import NONE, number, one_of, whole, with_methods
+from rlselect._options import number, whole, with_methods
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, read_classes, read_units
+from rlselect.data import read_classes, read_units
 from rlselect.report import PathWords
 from rlselect.subset.rivals._any_selector import chosen_columns, copy_selector
 from rlselect.subset.rivals._rival import RivalSelector
@@ -92,9 +92,7 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
         "estimator": with_methods("a selector or a sparse linear model", "fit"),
         "n_folds": whole(1),
         "vote": number("a number above 0 and at most 1", above=0.0, most=1.0),
-        "missing": one_of(*MISSING_MODES),
-        "transform_as": one_of("columns", "design"),
-        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        **RivalSelector._options,
     }
 
     def __init__(

@@ -9,7 +9,7 @@ from rlselect._options import number, whole
 from rlselect._random import RandomState
 from rlselect.data import MissingMode
 from rlselect.learn import TemporalDifferences
-from rlselect.subset.rivals._games import GAME_OPTIONS, GameSelector
+from rlselect.subset.rivals._games import GameSelector
 from rlselect.subset.rivals._neighbours import NeighbourReward
 from rlselect.subset.rivals._rival import RivalProblem
 
@@ -107,7 +107,7 @@ class FSTD(GameSelector):
 
     _worth_name = "values_"
     _options: ClassVar = {
-        **GAME_OPTIONS,
+        **GameSelector._options,
         "epsilon": number("a number from 0 to 1", least=0.0, most=1.0),
         "learning_rate": number("a number above 0 and at most 1", above=0.0, most=1.0),
         "discount": number("a number from 0 to 1", least=0.0, most=1.0),

@@ -9,7 +9,7 @@ from rlselect._options import number
 from rlselect._random import RandomState
 from rlselect.data import MissingMode
 from rlselect.learn import UpperConfidenceTree
-from rlselect.subset.rivals._games import GAME_OPTIONS, GameSelector
+from rlselect.subset.rivals._games import GameSelector
 from rlselect.subset.rivals._neighbours import NeighbourReward
 from rlselect.subset.rivals._rival import RivalProblem
 
@@ -110,7 +110,7 @@ class FUSE(GameSelector):
 
     _worth_name = "rapid_values_"
     _options: ClassVar = {
-        **GAME_OPTIONS,
+        **GameSelector._options,
         "widening": number("a number above 0 and at most 1", above=0.0, most=1.0),
         "continuation": number("a number between 0 and 1", above=0.0, below=1.0),
     }

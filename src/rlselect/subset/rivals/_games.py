@@ -1,36 +1,34 @@
 """What FUSE and FSTD share: features are chosen by playing many games over subsets."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._options import AUTO, NONE, number, one_of, whole
+from rlselect._options import AUTO, Allowed, number, one_of, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, TASKS
+from rlselect.data import TASKS
 from rlselect.report import PathWords
 from rlselect.subset.rivals._neighbours import NeighbourReward
 from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
-
-GAME_OPTIONS: dict[str, Any] = {
-    "task": one_of(*TASKS),
-    "n_features_to_select": AUTO | whole(1),
-    "n_games": whole(1, most=1_000_000),
-    "n_neighbors": whole(1),
-    "n_judged": whole(2),
-    "exploration": number("a number of at least 0", least=0.0),
-    "missing": one_of(*MISSING_MODES),
-    "time_budget": NONE | number("a positive number of seconds", above=0.0),
-    "transform_as": one_of("columns", "design"),
-}
 
 
 class GameSelector(RivalSelector):
     """Plays games over subsets until they are played or the time is up; it adds `_play`."""
 
+    _options: ClassVar[Mapping[str, Allowed]] = {
+        "task": one_of(*TASKS),
+        "n_features_to_select": AUTO | whole(1),
+        "n_games": whole(1, most=1_000_000),
+        "n_neighbors": whole(1),
+        "n_judged": whole(2),
+        "exploration": number("a number of at least 0", least=0.0),
+        **RivalSelector._options,
+    }
     task: str
     n_features_to_select: Any
     n_games: int

@@ -1,5 +1,6 @@
 """What the rivals share: how a table becomes units and a target, and what a fit keeps."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +10,9 @@ from scipy import sparse
 
 from rlselect._capabilities import TABLES, Takes
 from rlselect._estimator import Selector, rank
+from rlselect._options import NONE, Allowed, number, one_of
 from rlselect.data import (
+    MISSING_MODES,
     FeatureUnits,
     Table,
     TableEncoder,
@@ -77,6 +80,11 @@ class RivalSelector(Selector):
         outcomes=("numbers", "two classes", "several classes"),
         data=TABLES,
     )
+    _options: ClassVar[Mapping[str, Allowed]] = {
+        "missing": one_of(*MISSING_MODES),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "transform_as": one_of("columns", "design"),
+    }
     missing: str
     stop_reason_: str
     path_: dict[str, NDArray]

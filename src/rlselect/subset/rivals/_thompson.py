@@ -10,10 +10,10 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
-from rlselect._options import NONE, anything, number, one_of, whole
+from rlselect._options import anything, number, one_of, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, TASKS, MissingMode
+from rlselect.data import TASKS, MissingMode
 from rlselect.report import PathWords
 from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
@@ -124,9 +124,7 @@ class ThompsonSelector(RivalSelector):
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
         "prior": anything("two positive numbers", _is_prior),
         "n_trees": whole(1),
-        "missing": one_of(*MISSING_MODES),
-        "time_budget": NONE | number("a positive number of seconds", above=0.0),
-        "transform_as": one_of("columns", "design"),
+        **RivalSelector._options,
     }
 
     def __init__(

@@ -371,9 +371,7 @@ class RidgeSubset:
             self._subset.append(j)
             return
         schur, residual = self._schur[j], self._residual[j]
-        inverse, direction = ridge_add(
-            self._rows[:k], column, self._subset, j, self._inverse, self._residual, self._schur
-        )
+        inverse, direction = ridge_add(self._rows[:k], column, self._subset, j, self._inverse, self._schur)
         step = residual / schur
         # the last column of the inverse is (-pull, 1) / schur
         self._coef = np.append(self._coef, 0.0) + inverse[:, k] * residual

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from rlselect._compat import user_level
-from rlselect.data._checks import check_length, check_shape, refuse_huge, unknown_column
+from rlselect.data._checks import check_length, check_shape, refuse_huge, unknown_column, warn_of_order
 from rlselect.data._design import leave_out_names
 from rlselect.data._open import open_columns
 from rlselect.data._part_columns import PartColumns
@@ -84,7 +84,7 @@ class Columns:
     """
 
     def __init__(self, table: Any, called: str, names: Sequence[str] | None = None) -> None:
-        self.called = called
+        self.called, given = called, table
         self.n_rows: int | None = None
         self._columns: Mapping[str, Any] = {}
         self.has_names = True
@@ -102,6 +102,7 @@ class Columns:
             else:
                 self._set_array(table, names)
         self.names = list(self._columns)
+        self._given_table = given
 
     def _set(self, columns: dict[str, Any], n_rows: int | None = None) -> None:
         lengths = {name: _length(values, name, self.called) for name, values in columns.items()}
@@ -132,6 +133,7 @@ class Columns:
         if given is None:
             raise ValueError(f"{role} is needed: the name of a column, or an array with one value per row.")
         if not isinstance(given, str):
+            warn_of_order(self._given_table, given, role, self.called)
             return _series_or_array(given), role
         if not self.has_names:
             lack = f"{self.called} has no column names" if self._columns else f"there is no {self.called}"
@@ -360,8 +362,8 @@ def _warn_of_zone(values: Any, name: str) -> None:
 def _zone(values: Any) -> str | None:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values.type.tz if pa.types.is_timestamp(values.type) else None
-    if isinstance(values, nw.Series) and values.dtype == nw.Datetime:
-        return values.dtype.time_zone
+    if isinstance(values, nw.Series):
+        return values.dtype.time_zone if isinstance(values.dtype, nw.Datetime) else None
     first = next((v for v in values if v is not None), None)
     return str(first.tzinfo) if isinstance(first, datetime) and first.tzinfo is not None else None
 

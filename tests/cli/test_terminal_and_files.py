@@ -100,6 +100,26 @@ def test_the_data_are_never_written_over(command, option, tmp_path):
     assert path.read_bytes() == before
 
 
+def test_pipes_are_no_files(tmp_path, monkeypatch):
+    """A pipe was refused as broken Parquet; results went into a file called -, or were lost after the search."""
+    monkeypatch.chdir(tmp_path)
+    parquet.write_table(table(), "d.parquet")
+    os.mkfifo("rows")
+    os.mkfifo("rows.csv")
+    for name in ("rows", "rows.csv"):
+        for command in (("check", name), ("select", name, "--target", "price")):
+            result = invoke(*command)
+            assert result.exit_code == 2
+            assert f"{name!r} is a pipe or a device, whose rows could be read once only" in result.output
+    for name in ("-", "rows"):
+        result = invoke("select", "d.parquet", "--target", "price", "--json", name)
+        assert result.exit_code == 2
+        assert result.output.endswith(
+            f"{name!r} is no file: results are written to files, whole or not at all.\n"
+        )
+    assert sorted(os.listdir()) == ["d.parquet", "rows", "rows.csv"]
+
+
 def test_one_name_for_two_outputs_is_refused(tmp_path):
     path = tmp_path / "d.parquet"
     parquet.write_table(table(), path)

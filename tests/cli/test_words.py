@@ -212,7 +212,7 @@ def test_what_two_flags_stand_for_is_said_by_the_one_of_the_command():
         ("select", "as missing (--na '?', na_values of pandas).", "as missing (--na '?')."),
         ("select", "the column 'sample_weight' is", "the column 'sample_weight' is"),
         ("regimes", "say action_type='dose'", "say --dose"),
-        ("regimes", "leaving='ends'", "leaving='ends' (leaving is a word of the Python interface.)"),
+        ("regimes", "leaving='ends'", "--leaving ends"),
         ("regimes", "set missing='drop'", "set missing='drop' (missing is a word of the Python interface.)"),
         ("effects", "n_splines=9 was given", "--splines 9 was given"),
     ]:
@@ -484,3 +484,36 @@ def test_numbers_may_be_names_of_categories(kind, tmp_path, monkeypatch):
     wrong = run("select", path, "--target", "y", "--category", "regoin")
     assert "--category 'regoin' is not a column" in wrong.stderr
     assert "Did you mean 'region'?" in wrong.stderr
+
+
+@pytest.mark.parametrize("question", ["everyone", "case", "decision", "moment"])
+@pytest.mark.parametrize("visits", [False, True])
+def test_mends_of_a_look_are_flags_of_the_command_that_it_names(question, visits):
+    """Half of the flags that it advised for other questions than the first were refused by their commands."""
+    rng = np.random.default_rng(7)
+    n = 240
+    frame = pd.DataFrame(
+        {"patient": np.repeat([f"p{i}" for i in range(n // 4)], 4), "week": np.tile(range(4), n // 4)}
+    )
+    frame = frame if visits else frame[[]]
+    frame["gaps"] = np.where(rng.random(n) < 0.2, np.nan, rng.standard_normal(n))
+    frame["coded"] = np.where(rng.random(n) < 0.1, -999.0, rng.standard_normal(n))
+    frame["marked"] = rng.choice(["a", "b", "?"], n)
+    frame["grade"] = rng.integers(1, 5, n)
+    frame["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), unit="D")
+    frame["written"] = frame.day.dt.strftime("%d/%m/%Y")
+    frame["note"] = [f"note {i}" for i in range(n)]
+    frame["same"] = 1.0
+    frame["copy"] = frame["coded"]
+    frame["y"] = np.where(rng.random(n) < 0.1, np.nan, rng.integers(0, 4, n))
+    found = rlselect.check(frame, "y", question=question)
+    command = found.recommendation.command.split()[1]
+    assert command == {"everyone": "effects" if visits else "select", "case": "datumwise"}.get(
+        question, {"decision": "regimes", "moment": "effects"}.get(question)
+    )
+    known = main.commands[command]
+    known = getattr(known, "commands", {}).get("learn", known)
+    flags = {word for option in known.params for word in (*option.opts, *option.secondary_opts)}
+    told = [found.recommendation.command, *(one.command for one in found.findings)]
+    told = [text for text in told if not text.startswith("rlselect effects DATA --formula")]
+    assert {flag for text in told for flag in re.findall(r"--[a-z-]+", text)} <= flags

@@ -198,3 +198,41 @@ def test_text_with_points_is_a_date_where_all_of_it_is():
     for wrong in ("part", "never"):
         with pytest.raises(TypeError, match="must be numbers or dates"):
             columns.clock(wrong, "time")
+
+
+@pytest.mark.parametrize(
+    ("written", "moments"),
+    [
+        (["2024-12-24", None, " 2025-01-01"], ["2024-12-24", "NaT", "2025-01-01"]),
+        (["2024-12-24 18:30", "2024-12-24T06:00:01.5"], ["2024-12-24T18:30", "2024-12-24T06:00:01.500"]),
+    ],
+)
+def test_text_is_a_date_as_messages_ask_for_it(written, moments):
+    """It was refused with the advice to write dates as 2024-12-31."""
+    clock = Columns({"day": np.array(written, dtype=object)}, "data").clock("day", "time")
+    np.testing.assert_array_equal(clock, to_clock(np.array(moments, dtype="datetime64[us]")))
+    for wrong in ("2024-02-30", "24.12.2024", "2024-12-24 10:00+02:00"):
+        with pytest.raises(TypeError, match="must be numbers or dates"):
+            Columns({"day": np.array([*written, wrong], dtype=object)}, "data").clock("day", "time")
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "arrow", "objects", "parquet"])
+def test_times_of_a_zone_are_told_to_be_universal(form, tmp_path):
+    """A visit of 1 March in Rome stood as one of 28 February, and nothing said so."""
+    frame = pd.DataFrame({"day": pd.date_range("2021-03-01", periods=3, tz="Europe/Rome")})
+    if form == "parquet":
+        frame.to_parquet(tmp_path / "days.parquet")
+    objects = np.array([day.to_pydatetime() for day in frame.day], dtype=object)
+    table = {
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.Table.from_pandas(frame),
+        "objects": {"day": objects},
+        "parquet": str(tmp_path / "days.parquet"),
+    }[form]
+    with pytest.warns(UserWarning, match="time zone Europe/Rome; its times are told in UTC"):
+        times = Columns(table, "data").times("day", "time").values
+    assert str(times[0].astype("datetime64[h]")) == "2021-02-28T23"
+    # where nothing is moved nothing is said
+    Columns(frame.assign(day=frame.day.dt.tz_convert("UTC")), "data").times("day", "time")
+    Columns(frame.assign(day=frame.day.dt.tz_localize(None)), "data").times("day", "time")

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from rlselect.data import Batch, TableEncoder, open_table
+from rlselect.data import Batch, Columns, TableEncoder, open_table
 from rlselect.data._iterator import IteratorParts
 
 NUMBERS = np.random.default_rng(0).normal(size=(12, 3))
@@ -308,3 +308,25 @@ def test_whole_numbers_of_128_bits():
 def test_a_function_that_wants_arguments_is_no_source():
     with pytest.raises(TypeError, match=r"X is a function of \(path\) .*; a function without arguments"):
         IteratorParts(lambda path: iter([]))
+
+
+def test_labels_in_another_order_are_told_of():
+    """A target that was shuffled alone was matched by position without a word: nothing was found."""
+    frame = pd.DataFrame(NUMBERS, columns=NAMES)
+    y = frame["a"] + 1.0
+    told = "in another order, and rows are matched by position"
+    turned = y[::-1]
+    with pytest.warns(UserWarning, match=f"The index of y has the labels of that of X {told}"):
+        table = open_table(frame, turned)
+    assert_array_equal(table.take().y, turned.to_numpy())
+    with pytest.warns(UserWarning, match=rf"{told}.* give sample_weight\.loc\[X\.index\]"):
+        open_table(frame, y, sample_weight=turned.abs())
+    with pytest.warns(UserWarning, match=rf"{told}.* give id\.loc\[data\.index\]"):
+        Columns(frame, "data").distinct(turned, "id")
+    # nothing to say: the same order, other labels, none, labels that come twice
+    open_table(frame, y)
+    open_table(frame[::-1], turned)
+    open_table(frame, turned.set_axis(range(100, 112)))
+    open_table(frame, turned.to_numpy())
+    open_table(frame, turned.tolist())
+    open_table(frame.set_axis([0] * 12), turned.set_axis([0] * 12))

@@ -170,6 +170,9 @@ def test_the_report_opens_with_what_a_case_needs():
     assert f"{model.score(X, y):.0%} of {len(y)} cases are answered rightly." in judged
     dear = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=5.0).fit(X, y)
     assert "None of the 7 features is worth its price" in dear.summary().dict["answer"]
+    # tables of nobody who buys were told with their notes alone
+    assert not dear.summary().dict["sections"]
+    assert [s["title"] for s in dear.report(X=X, y=y).dict["sections"] if s.get("rows") == []] == []
 
 
 def test_summary():

@@ -383,3 +383,57 @@ def test_the_line_of_code_takes_the_target_as_it_was_given(houses):
     missing = check(X, y.mask(y > y.quantile(0.9)))
     assert missing.recommendation.python.endswith("fit(X, y)")
     assert "of X and y" in next(f.python for f in missing.problems if f.what == "missing target")
+
+
+@pytest.fixture
+def trial():
+    """A trial in long form: one outcome at the end, responders without a second treatment."""
+    rng = np.random.default_rng(5)
+    n = 60
+    frame = pd.DataFrame({"subject": np.repeat([f"s{i}" for i in range(n)], 2), "month": np.tile([0, 3], n)})
+    frame["drug"] = rng.choice(["a", "b"], 2 * n)
+    frame.loc[(frame.month == 3) & (rng.random(2 * n) < 0.4), "drug"] = None
+    frame["score"] = np.where(frame.month == 3, rng.standard_normal(2 * n), np.nan)
+    frame["pain"] = rng.standard_normal(2 * n)
+    frame["seen"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, 2 * n), unit="D")
+    return frame
+
+
+def test_a_trial_keeps_the_rows_without_a_reward(trial):
+    """The line of code left out every first stage, and named none of what a trial needs."""
+    found = check(trial, "score", question="decision")
+    assert seen(found)["missing target"].weight == "note"
+    assert seen(found)["missing target"].command == ""
+    assert "repeated measures" not in seen(found)
+    assert "without an action a subject was done" in seen(found)["missing values"].python
+    assert seen(found)["dates"].command == "--drop seen"
+    code = found.recommendation.python
+    assert "TrialData.from_long(X, id='subject', stage='month', action=..., reward='score'" in code
+    code = code.replace("action=...", "action='drug'").replace("[...]", "['pain']")
+    assert eval(code.partition("fit(")[2][:-1], {"TrialData": rlselect.TrialData, "X": trial}).n_stages == 2
+
+
+def test_gaps_and_dates_are_in_nobodys_way_where_times_are_asked_for(trial):
+    """Dates that are the times had to be expanded, and gaps imputed, by flags of another command."""
+    for frame in (trial, trial.assign(month=trial.month.map({0: "2024-01-01", 3: "2024-04-01"}))):
+        found = check(frame, "score", question="moment")
+        assert not [finding for finding in found.findings if finding.weight == "problem"]
+        assert seen(found)["missing target"].text.endswith("such a row counts as unavailable at its time.")
+        assert seen(found)["dates"].columns[-1] == "seen"
+        assert "'seen' out of the formula" in seen(found)["dates"].command
+        assert "fit(X, id='subject', time='month')" in found.recommendation.python
+    unknown = trial.assign(month=trial.month.map({0: "first", 3: "second"}), seen=0)
+    unknown = check(unknown.assign(site=np.repeat(np.arange(60) % 4, 2)), "score")
+    assert seen(unknown)["repeated measures"].python.endswith("id='subject', time=...)")
+
+
+def test_what_is_missing_cannot_be_bought(houses):
+    """`rlselect datumwise` has no --missing, which the look asked for."""
+    houses.loc[::5, "area"] = np.nan
+    houses.loc[::7, "age"] = -999.0
+    found = check(houses, "price", question="case")
+    assert found.problems == []
+    assert seen(found)["missing values"].text.endswith("what is missing cannot be bought, and costs nothing.")
+    assert seen(found)["codes for missing"].command == "--na -999"
+    assert seen(found)["codes for missing"].python == "replace -999 by NaN"
+    assert seen(check(houses, "price"))["codes for missing"].command == "--na -999 --missing indicator"

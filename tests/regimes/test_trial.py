@@ -117,6 +117,13 @@ def test_early_leavers_and_their_weights():
     ends = TrialData.from_wide(table, STAGES)
     lost = TrialData.from_wide(table, STAGES, leaving="weights")
     assert ends.stages[1].present.sum() == stays.sum()
+    # what was made of them was said nowhere
+    gone = 400 - stays.sum()
+    assert ends.notes()[0] == (
+        f"Of the subjects without an action at stage 2, {gone} were done, and what they had so far counts."
+    )
+    assert f"{gone} were lost, and those who stayed stand for them" in lost.notes()[0]
+    assert TrialData.from_wide(wide(40), STAGES).notes() == []
     assert (ends.remaining_probabilities(1) == 1).all()
     chance = lost.remaining_probabilities(1)
     truth = 1.0 / (1.0 + np.exp(-1.0 - 1.5 * table["x"]))

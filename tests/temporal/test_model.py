@@ -1,5 +1,6 @@
 import pickle
 import signal
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -162,3 +163,12 @@ def test_seeds_of_all_kinds(model):
         assert first.pvalue == second.pvalue
     with pytest.raises(ValueError, match="random_state='seed' was given"):
         model.bands(random_state="seed")
+
+
+def test_decimals_are_numbers_and_no_categories(data):
+    """Numbers of databases had a level for each of their values in a formula."""
+    data = data.assign(v=data["v"].round(2), z=data["z"].round(1))
+    exact = data.assign(**{name: [Decimal(str(value)) for value in data[name]] for name in ("v", "z")})
+    exact.loc[3, "z"] = data.loc[3, "z"] = None
+    models = [TemporalProcessRegression("v ~ z").fit(one, id="id", time="t") for one in (data, exact)]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-12)

@@ -1,5 +1,7 @@
 """Visits that do not fall on common times, offsets and clusters, against loops."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,6 +98,20 @@ def test_local_estimation_weights_by_nearness_and_sums_over_subjects(irregular):
     lower = model.bands(random_state=0, n_draws=50).lower["x"].loc[5.0]
     # wider than intervals of the estimate itself: the leverage of whole subjects and the bias are allowed for
     assert 0.35 < lower < model.coef_.loc[5.0, "x"] - 1.96 * model.se_.loc[5.0, "x"]
+
+
+def test_a_grid_of_a_time_zone_is_one_of_instants(irregular):
+    """NumPy warned of time zones that it cannot represent, once for each edge."""
+    start = pd.Timestamp("2020-01-01", tz="Europe/Rome")
+    dated = irregular.assign(t=start + pd.to_timedelta(irregular["t"].round(3), unit="D"))
+    edges = list(pd.date_range(start, periods=4, freq="3D"))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = TemporalProcessRegression("y ~ x", visits="bin", grid=edges).fit(dated, id="id", time="t")
+    assert ["time zone Europe/Rome" in str(one.message) for one in told] == [True]
+    plain = TemporalProcessRegression("y ~ x", visits="bin", grid=[0, 3, 6, 9])
+    plain.fit(irregular.assign(t=irregular["t"].round(3)), id="id", time="t")
+    np.testing.assert_allclose(model.coef_, plain.coef_)
 
 
 def test_dates_and_counts_of_grid_points(irregular):

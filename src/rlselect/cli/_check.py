@@ -1,6 +1,5 @@
 """The look at the data, on its own and before a selection."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from rlselect.cli._errors import Problems
@@ -10,7 +9,7 @@ __all__ = ["refuse_problems"]
 
 
 def refuse_problems(
-    frame: Any, target: str, *, missing: str = "error", mended: Sequence[str] = ()
+    frame: Any, target: str, *, missing: str = "error", method: str = "REVS"
 ) -> list[dict[str, str]]:
     """Refuse what cannot be fitted, all of it in one list, each with the flag that helps.
 
@@ -22,8 +21,8 @@ def refuse_problems(
         Column to explain.
     missing : str
         What is done about missing values.
-    mended : sequence of str
-        What a method takes care of by itself.
+    method : str
+        The class that is to be fitted.
 
     Returns
     -------
@@ -31,8 +30,8 @@ def refuse_problems(
         What else was seen, which is not in the way, for the page.
     """
     taken = {"error": (), "drop": ("missing values", "missing target"), "indicator": ("missing values",)}
-    known = {*taken[missing], *mended}
-    seen = look_over(frame, target)
+    known = taken[missing]
+    seen = look_over(frame, target, method)
     # dates as text would be left out or be categories, and other dates are refused by a fit, too;
     # where rows with gaps are dropped, gaps that tell the target leave a part of it
     also = ["dates", *(["telling gaps"] if missing == "drop" else [])]

@@ -44,6 +44,8 @@ def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None
             raise ValueError(f"{str(path)!r} is the file of the data; give another name for what is written.")
         if any(_same_file(path, other) for other in given[:k]):
             raise ValueError(f"{str(path)!r} is named for two outputs; give each a name of its own.")
+        if str(path) == "-" or (path.exists() and not (path.is_file() or path.is_dir())):
+            raise ValueError(f"{str(path)!r} is no file: results are written to files, whole or not at all.")
         if path.is_dir():
             raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
         if not path.absolute().parent.is_dir():

@@ -131,8 +131,7 @@ def learn(
             day_first: dict[str, bool] = {}
             if expand_dates:
                 frame, day_first = with_numbers(frame, expand_dates, [*named.values()])
-            # a gap is what cannot be bought
-            seen = refuse_problems(frame, target, mended=["missing values"])
+            seen = refuse_problems(frame, target, method="DatumwiseClassifier")
             model, report = run_command(
                 frame,
                 target,
@@ -211,6 +210,13 @@ _REGIMES = examples(
     show_default=True,
     help="What rewards are; 'auto' sees 0 and 1.",
 )
+@click.option(
+    "--leaving",
+    type=click.Choice(["ends", "weights"]),
+    default="ends",
+    show_default=True,
+    help="Who has no further action was done (ends), or was lost where no reward follows (weights).",
+)
 @click.option("--censored", metavar="COLUMN", help="Column that is 1 where a reward is a censored time.")
 @click.option("--horizon", type=float, help="With --censored: the time up to which rewards count.")
 @click.option("--weight", metavar="COLUMN", help="Column of how much subjects count.")
@@ -238,6 +244,7 @@ def regimes(
     stage_order: str | None,
     dose: bool,
     reward_type: Literal["auto", "number", "binary", "count"],
+    leaving: Literal["ends", "weights"],
     censored: str | None,
     horizon: float | None,
     weight: str | None,
@@ -284,6 +291,7 @@ def regimes(
             stage_order=None if stage_order is None else stage_order.split(","),
             action_type="dose" if dose else "label",
             reward_type=reward_type,
+            leaving=leaving,
             censored=censored,
             horizon=horizon,
             sample_weight=weight,

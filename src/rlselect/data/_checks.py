@@ -1,10 +1,13 @@
 """The sentences a user reads when data cannot be used, and the cheap tests behind them."""
 
 import difflib
+import warnings
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+
+from rlselect._compat import user_level
 
 MissingMode: TypeAlias = Literal["error", "drop", "indicator"]
 MISSING_MODES = get_args(MissingMode)
@@ -117,6 +120,23 @@ def check_length(values: Sized, n_rows: int, name: str, table: str = "X") -> Non
     """Refuse a row-length vector of another length than the table."""
     if len(values) != n_rows:
         raise ValueError(f"{name} has {len(values)} values, but {table} has {n_rows} rows; they must agree.")
+
+
+def warn_of_order(table: Any, values: Any, name: str, called: str = "X") -> None:
+    """Rows meet by position: of two indices with the same labels in another order, one was sorted alone."""
+    mine, other = getattr(table, "index", None), getattr(values, "index", None)
+    # lists have an index too, which is a method
+    if not (hasattr(mine, "equals") and hasattr(other, "equals")) or len(mine) != len(other):
+        return
+    if mine.equals(other) or not (mine.is_unique and other.is_unique and mine.isin(other).all()):
+        return
+    warnings.warn(
+        f"The index of {name} has the labels of that of {called} in another order, and rows are matched by "
+        f"position, not by label. Where {name} was sorted or shuffled alone, give "
+        f"{name}.loc[{called}.index]; where it was not, {name}.to_numpy() says so.",
+        UserWarning,
+        stacklevel=user_level(),
+    )
 
 
 def _listed(names: Sequence[str], counts: np.ndarray) -> str:

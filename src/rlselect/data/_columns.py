@@ -1,7 +1,9 @@
 """Columns of a table by name, or arrays beside it, each read in its role: for trials and long data."""
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence, Sized
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -9,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from rlselect.data._checks import check_length, check_shape, refuse_huge, unknown_column
+from rlselect._compat import user_level
+from rlselect.data._checks import check_length, check_shape, refuse_huge, unknown_column, warn_of_order
 from rlselect.data._design import leave_out_names
 from rlselect.data._open import open_columns
 from rlselect.data._part_columns import PartColumns
@@ -27,7 +30,10 @@ from rlselect.data._table import check_weight
 
 Floats = NDArray[np.float64]
 _DAY = 86_400e6  # microseconds
-_DAY_FIRST = re.compile(r"\s*\d{2}\.\d{2}\.\d{4}\s*")
+# dates and moments as text: 24.12.2024, 2024-12-24, 2024-12-24 10:30:00
+_DAY_FIRST = re.compile(r"\d{2}\.\d{2}\.\d{4}")
+_YEAR_FIRST = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?")
+_UNIVERSAL = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
 class Covariate(NamedTuple):
@@ -78,7 +84,7 @@ class Columns:
     """
 
     def __init__(self, table: Any, called: str, names: Sequence[str] | None = None) -> None:
-        self.called = called
+        self.called, given = called, table
         self.n_rows: int | None = None
         self._columns: Mapping[str, Any] = {}
         self.has_names = True
@@ -96,6 +102,7 @@ class Columns:
             else:
                 self._set_array(table, names)
         self.names = list(self._columns)
+        self._given_table = given
 
     def _set(self, columns: dict[str, Any], n_rows: int | None = None) -> None:
         lengths = {name: _length(values, name, self.called) for name, values in columns.items()}
@@ -126,6 +133,7 @@ class Columns:
         if given is None:
             raise ValueError(f"{role} is needed: the name of a column, or an array with one value per row.")
         if not isinstance(given, str):
+            warn_of_order(self._given_table, given, role, self.called)
             return _series_or_array(given), role
         if not self.has_names:
             lack = f"{self.called} has no column names" if self._columns else f"there is no {self.called}"
@@ -140,7 +148,7 @@ class Columns:
     def _vector(self, given: Any, role: str, *, dates: bool = False) -> tuple[np.ndarray, str]:
         """Numbers as they are, text as objects, dates where they are allowed; gaps are NaN, None or NaT."""
         values, name = self._given(given, role)
-        found = _read_dates(values) if dates else None
+        found = read_dates(values) if dates else None
         vector = read_vector(values, name) if found is None else found
         self._check_length(vector, role)
         return vector, name
@@ -186,7 +194,7 @@ class Columns:
     def _column(self, given: Any, role: str, *, as_values: bool) -> tuple[Column, str]:
         """Numbers, or codes of texts; `as_values`: also dates, and categories of numbers as numbers."""
         values, name = self._given(given, role)
-        dates = _read_dates(values) if as_values else None
+        dates = read_dates(values) if as_values else None
         if dates is not None:
             column = Column(values=dates)
         elif isinstance(values, nw.Series) and (values.dtype == nw.String or not as_values):
@@ -224,6 +232,7 @@ class Columns:
     def times(self, given: Any, role: str) -> Distinct:
         """Sorted distinct times, numbers or dates; every row must have a finite one."""
         vector, name = self._times(given, role)
+        _warn_of_zone(self._given(given, role)[0], name)
         if np.isinf(to_clock(vector)).any():
             raise ValueError(f"{name} holds infinite values; every time must be finite.")
         refuse_huge(vector, name)
@@ -245,7 +254,10 @@ class Columns:
         return vector, name
 
     def to_pandas(self, names: Sequence[str], rows: NDArray[np.intp]) -> Any:
-        """Some rows of some columns as a pandas frame, without levels of categories that do not occur."""
+        """Some rows of some columns as a pandas frame.
+
+        Decimals are numbers, and categories have no unused levels.
+        """
         import pandas as pd
 
         columns = {name: self._columns[name] for name in names}
@@ -257,6 +269,9 @@ class Columns:
         for name in names:
             if frame[name].dtype.name == "category":
                 frame[name] = frame[name].cat.remove_unused_categories()
+            elif pd.api.types.infer_dtype(frame[name], skipna=True) == "decimal":
+                # numbers of databases, which pandas holds as objects
+                frame[name] = frame[name].astype(float)
         return frame
 
     def stretches(self, names: Sequence[str], numbers: int) -> Iterator[tuple[int, "Columns"]]:
@@ -297,8 +312,8 @@ def _length(values: Any, name: str, called: str) -> int:
     return len(values)
 
 
-def _read_dates(values: Any) -> np.ndarray | None:
-    """Dates, moments and durations as NumPy's; None for a column that holds something else."""
+def read_dates(values: Any) -> np.ndarray | None:
+    """Dates, moments and durations as NumPy's, in universal time; None for a column of something else."""
     if isinstance(values, nw.Series):
         if not (values.dtype.is_temporal() or values.dtype == nw.Object):
             return None
@@ -331,18 +346,46 @@ def _read_dates(values: Any) -> np.ndarray | None:
     return None
 
 
+def _warn_of_zone(values: Any, name: str) -> None:
+    """Moments of a time zone are told in universal time, in which they may be of another day."""
+    zone = _zone(values)
+    if zone is not None and zone not in _UNIVERSAL:
+        warnings.warn(
+            f"{name} has the time zone {zone}; its times are told in UTC, where they may be of another day. "
+            "For local ones take the zone off before: .dt.tz_localize(None) of pandas, "
+            ".dt.replace_time_zone(None) of polars.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
+
+
+def _zone(values: Any) -> str | None:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values.type.tz if pa.types.is_timestamp(values.type) else None
+    if isinstance(values, nw.Series):
+        return values.dtype.time_zone if isinstance(values.dtype, nw.Datetime) else None
+    first = next((v for v in values if v is not None), None)
+    return str(first.tzinfo) if isinstance(first, datetime) and first.tzinfo is not None else None
+
+
 def _with_dates(vector: np.ndarray) -> np.ndarray:
-    """Text such as 24.12.2024 as dates, where all of it is: with points the day comes first everywhere."""
+    """Text such as 24.12.2024 or 2024-12-24 as dates, where all of it is; with points the day comes first."""
     if vector.dtype.kind != "O":
         return vector
-    found = [_DAY_FIRST.fullmatch(str(text)) for text in vector if text is not None]
-    if not found or not all(found):
-        return vector
-    try:
-        days = [None if t is None else "-".join(reversed(str(t).strip().split("."))) for t in vector]
-        return np.array(["NaT" if day is None else day for day in days], dtype="datetime64[D]")
-    except ValueError:  # the 31st of February
-        return vector
+    texts = [None if text is None else str(text).strip() for text in vector]
+    for pattern, read in ((_DAY_FIRST, _read_day_first), (_YEAR_FIRST, datetime.fromisoformat)):
+        if any(text is not None for text in texts) and all(t is None or pattern.fullmatch(t) for t in texts):
+            try:
+                moments = np.array([None if t is None else read(t) for t in texts], dtype="datetime64[us]")
+            except (TypeError, ValueError):  # the 31st of February
+                return vector
+            days = moments.astype("datetime64[D]")
+            return days if np.array_equal(days, moments, equal_nan=True) else moments
+    return vector
+
+
+def _read_day_first(text: str) -> datetime:
+    return datetime.strptime(text, "%d.%m.%Y")
 
 
 def _refuse_gaps(gaps: NDArray[np.bool_], name: str) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rlselect.data._checks import refuse_repeated
-from rlselect.data._paths import kind_of
+from rlselect.data._paths import kind_of, refuse_pipe
 from rlselect.data._unchanged import FileStamps
 from rlselect.data._written import NumberMarks, say_comma
 
@@ -111,6 +111,7 @@ def read_file(path: str | Path, *, cells: CsvCells = USUAL_CELLS) -> pa.Table:
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder; give a single file.")
+    refuse_pipe(path)
     kind = kind_of(path)
     if kind is None:
         raise ValueError(

@@ -95,6 +95,7 @@ def _find(path: str | Path) -> list[str]:
     if not place.exists():
         raise FileNotFoundError(f"There is no file or folder {text!r}.")
     if not place.is_dir():
+        refuse_pipe(place)
         return [text]
     # names that begin with . or _ are what other programs leave beside their data
     every = sorted(str(p) for p in place.rglob("*") if p.is_file() and not p.name.startswith((".", "_")))
@@ -107,6 +108,15 @@ def _find(path: str | Path) -> list[str]:
         f"The folder {text!r} holds no Parquet file (.parquet or .pq), nor Feather (.feather, .arrow, "
         ".ipc), CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson)."
     )
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what can be read only once, and says of its kind nothing."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(
+            f"{str(path)!r} is a pipe or a device, whose rows could be read once only; write them to a file, "
+            "and give its name."
+        )
 
 
 def folder_columns(paths: Sequence[str], path: str | Path) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rlselect._compat import user_level
-from rlselect.data._checks import all_finite, check_length
+from rlselect.data._checks import all_finite, check_length, warn_of_order
 from rlselect.data._design import bind, default_names, encode, learn_design
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._gaps import scan_missing
@@ -317,6 +317,8 @@ def read_with_vectors(
     # Names first: a misspelt target is a better message than what its absence leads to.
     columns = {role: read_vector(v, role, frame) for role, v in given.items() if isinstance(v, str)}
     store = read_table(X, (*named, *ignored))
+    for role, values in given.items():
+        warn_of_order(X, values, role)
     vectors = {
         role: columns[role] if role in columns else _row_vector(v, role, store.n_rows)
         for role, v in given.items()

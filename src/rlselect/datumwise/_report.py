@@ -131,7 +131,8 @@ class PurchaseAccount:
             "seconds": self.seconds,
             "stop_reason": self.stop_reason,
             "facts": facts | judged,
-            "sections": sections,
+            # where nothing is bought there is no one who buys, and the answer says so
+            "sections": [section for section in sections if section.get("rows") != []],
             "notes": [] if judged.keys() & {"Accuracy", "R squared"} else _TRY,
         }
         steps = len(self.path["value"])

@@ -17,6 +17,7 @@ from rlselect.preflight._features import look_at_features
 from rlselect.preflight._findings import Finding, SeenRows
 from rlselect.preflight._recommend import LEAKS, QUESTIONS, Question, Recommendation, recommend
 from rlselect.preflight._rows import look_at_rows
+from rlselect.preflight._suited import suit
 from rlselect.preflight._target import find_outcome, look_at_target
 from rlselect.report import Summary, how_made, name_some
 
@@ -107,17 +108,15 @@ def check(
     if question not in QUESTIONS:
         raise ValueError(f"question={question!r} was given; it must be one of {', '.join(QUESTIONS)}.")
     look = _look(X, y, most_rows)
-    findings = sorted(
-        [*look_at_target(look), *look_at_features(look), *look_at_rows(look)],
-        key=lambda finding: _ORDER[finding.weight],
-    )
+    findings = [*look_at_target(look), *look_at_features(look), *look_at_rows(look)]
     names = name or (fspath(X) if isinstance(X, str | PathLike) else "DATA")
     files = [str(names)] if isinstance(names, str | bytes) else list(names)
     advice = recommend(look, findings, question, files)
+    findings = _weighed(suit(findings, advice.method, advice.roles, asked=question != "everyone"))
     return DataCheck(_report(look, findings, advice, " ".join(files)), findings, advice)
 
 
-def look_over(X: Any, y: str) -> list[Finding]:
+def look_over(X: Any, y: str, method: str = "REVS") -> list[Finding]:
     """What is seen in the columns, without the rest of the look.
 
     Parameters
@@ -126,10 +125,16 @@ def look_over(X: Any, y: str) -> list[Finding]:
         As for `check`.
     y : str
         The column of the target.
+    method : str
+        The class that is to be run.
     """
     look = _look(X, y, 10_000)
-    found = [*look_at_target(look), *look_at_features(look)]
-    return sorted(found, key=lambda finding: _ORDER[finding.weight])
+    return _weighed(suit([*look_at_target(look), *look_at_features(look)], method))
+
+
+def _weighed(findings: list[Finding]) -> list[Finding]:
+    """Problems first."""
+    return sorted(findings, key=lambda finding: _ORDER[finding.weight])
 
 
 def _look(X: Any, y: Any, most_rows: int) -> SeenRows:

@@ -49,6 +49,8 @@ class Recommendation:
         About how long it takes on this machine, at least and at most.
     memory : float
         About how many bytes it takes beside the table.
+    roles : tuple of str
+        Columns that tell subjects and times apart, where the method has such.
     """
 
     method: str
@@ -57,6 +59,7 @@ class Recommendation:
     command: str
     seconds: tuple[float, float]
     memory: float
+    roles: tuple[str, ...] = ()
 
 
 def recommend(
@@ -94,8 +97,9 @@ class _Situation:
     ----------
     look : SeenRows
         The rows.
-    data, frame, target : str
-        The files in a command, the table in a line of code, the column that is explained.
+    data, table, frame, target : str
+        The files in a command, the table in a line of code, as it is and with numbers in place of dates and
+        without what is to be left out, the column that is explained.
     n, p, width : int
         Rows and columns that are left, and columns of the design that is made of these.
     visits : Visits or None
@@ -111,6 +115,7 @@ class _Situation:
 
     look: SeenRows
     data: str
+    table: str
     frame: str
     target: str
     n: int
@@ -164,6 +169,7 @@ def _read(look: SeenRows, findings: list[Finding], files: Sequence[str]) -> _Sit
     return _Situation(
         look=look,
         data=shlex.join(files),
+        table=_frame(files, [], [], [], []),
         frame=_frame(files, drop, dates, either, [] if look.apart else untold),
         target=look.target.name if look.target else "TARGET",
         n=look.n_rows or look.n_seen,
@@ -200,9 +206,10 @@ def _curves_in_time(seen: _Situation) -> Recommendation:
     return Recommendation(
         "TemporalProcessRegression",
         "The same subjects come several times: their effects are curves in time.",
-        f"TemporalProcessRegression({formula!r}).fit({seen.frame}, id={id_!r}, time={time!r})",
+        f"TemporalProcessRegression({formula!r}).fit({seen.table}, id={id_!r}, time={time!r})",
         " ".join(["rlselect effects", seen.data, words, *seen.cell_flags]),
         *cost_of("TemporalProcessRegression", "number", seen.n, seen.p),
+        (id_, time),
     )
 
 
@@ -212,13 +219,17 @@ def _decisions(seen: _Situation) -> Recommendation:
     left_out = [name for name in (*seen.drop, *seen.dates) if name not in (id_, stage)]
     words += [word for name in left_out for word in ("--drop", name)]
     flags = [*seen.cell_flags, *["--missing indicator"] * seen.gaps]
+    known = seen.visits._asdict() if seen.visits else {}
+    id_code, stage_code = (repr(known[key]) if known.get(key) else "..." for key in ("subject", "time"))
+    option = ', missing="indicator"' if seen.gaps else ""
     return Recommendation(
         "QLearning",
         "What to do at each stage is learnt from what was done, and what came of it.",
-        f"QLearning().fit(TrialData.from_long({seen.frame}, id=..., stage=..., action=..., "
-        f"reward={seen.target!r}))",
+        f"QLearning().fit(TrialData.from_long({seen.table}, id={id_code}, stage={stage_code}, action=..., "
+        f"reward={seen.target!r}, covariates=[...]{option}))",
         " ".join(["rlselect regimes", seen.data, shlex.join(words), *flags]),
         *cost_of("QLearning", "number", seen.n, seen.p),
+        (id_, stage),
     )
 
 

@@ -27,13 +27,14 @@ def look_at_rows(look: SeenRows) -> Iterator[Finding]:
     visits = find_visits(look)
     if visits is not None:
         when = f", at times that {visits.time!r} tells" if visits.time else ""
+        time = repr(visits.time) if visits.time else "..."
         yield Finding(
             "repeated measures",
             "warning",
             [name for name in (visits.subject, visits.time) if name],
             f"{visits.subject!r} tells {visits.n_subjects:,} subjects apart, which come several times each"
             f"{when}: their rows are not independent.",
-            f"TemporalProcessRegression(formula).fit(X, id={visits.subject!r}, time={visits.time or ...!r})",
+            f"TemporalProcessRegression(formula).fit(X, id={visits.subject!r}, time={time})",
             f"rlselect effects DATA --formula ... --id {visits.subject} --time {visits.time or '...'}",
         )
     elif look.neighbours:

@@ -1,6 +1,7 @@
 """What has to be known of a trial to read what is learnt from it, as sentences."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -19,13 +20,14 @@ class Described(Protocol):
     """What the sentences are about."""
 
     stages: list[StageData]
+    leaving: str
     reward_type: str
     sample: Sample
     horizon: float | None
 
 
 def describe_trial(trial: Described) -> list[str]:
-    """One sentence each of rewards, censoring, weights, clusters and gaps, where there are any."""
+    """One sentence each of rewards, who left, censoring, weights, clusters and gaps, where there are any."""
     found = []
     if trial.reward_type == "binary":
         found.append(
@@ -36,6 +38,7 @@ def describe_trial(trial: Described) -> list[str]:
         found.append(
             "Rewards are counts: Q-functions are exponential, on the columns that squared loss keeps."
         )
+    found += _leavers(trial.stages, trial.leaving)
     gone = int(np.any([stage.censored for stage in trial.stages], axis=0).sum())
     if gone:
         until = "" if trial.horizon is None else f" Time counts up to {trial.horizon:g}."
@@ -53,6 +56,27 @@ def describe_trial(trial: Described) -> list[str]:
             "columns are selected as if subjects were independent."
         )
     return found + _gaps(trial.stages)
+
+
+def _leavers(stages: Sequence[StageData], leaving: str) -> list[str]:
+    """What was made of subjects without an action at a stage, though they had one before."""
+    found = []
+    for number, (before, stage) in enumerate(pairwise(stages), start=2):
+        gone = before.present & ~stage.present
+        lost = int((gone & ~stage.known).sum()) if leaving == "weights" else 0
+        done = int(gone.sum()) - lost
+        told = []
+        if done:
+            told.append(f"{done} {'was' if done == 1 else 'were'} done, and what they had so far counts")
+        if lost:
+            was = "was" if lost == 1 else "were"
+            told.append(
+                f"{lost} {was} lost, and those who stayed stand for them by the inverse probability of "
+                "remaining"
+            )
+        if told:
+            found.append(f"Of the subjects without an action at stage {number}, {'; '.join(told)}.")
+    return found
 
 
 def _gaps(stages: Sequence[StageData]) -> list[str]:

@@ -47,7 +47,7 @@ _REASONS = {
     "all rounds": "all rounds are played",
     "all folds": "all parts of the rows have voted",
     "no better subset": "no subset is better",
-    "nothing to choose from": "no variable varies, so there is nothing to choose from",
+    "nothing to choose from": "no variable varies, or the target does not: there is nothing to choose from",
 }
 
 

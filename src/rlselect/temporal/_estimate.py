@@ -262,6 +262,17 @@ def _far_out(theta: Array, q: Array, w: Array, link: str) -> NDArray[np.bool_]:
     return np.asarray(reach > (7.0 if link == "probit" else _EXTREME))
 
 
+def hardly_shared(raw: Estimate) -> str:
+    """A sentence where most times have too few subjects for an estimate, and nothing otherwise."""
+    few = int((raw.n_available <= raw.beta.shape[1]).sum())
+    if 2 * few <= len(raw.flags):
+        return ""
+    return (
+        f"At {few} of {len(raw.flags)} times too few subjects are there to estimate anything: if subjects "
+        "have times of their own, let visits='carry', visits='bin' or visits='local' count those nearby, too."
+    )
+
+
 def _no_solution(link: str, variance: str) -> str:
     return (
         f"no convergence: link {str(link)!r} with variance {str(variance)!r} has no solution here that keeps "

@@ -18,6 +18,7 @@ from rlselect.temporal._estimate import standard_errors
 from rlselect.temporal._few import warn_of_few
 from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
 from rlselect.temporal._small import WildDraws
+from rlselect.temporal._visits import name_times
 
 Array = NDArray[np.float64]
 
@@ -191,9 +192,8 @@ def _inside(design: ProcessDesign, interval: Any) -> NDArray[np.bool_]:
 
 def _warn_of_lost(lost: NDArray[Any]) -> None:
     if len(lost):
-        shown = ", ".join(str(t) for t in lost[:5]) + (", ..." if len(lost) > 5 else "")
         warnings.warn(
-            f"{len(lost)} flagged time point(s) excluded from the test: {shown}; flags_ says why",
+            f"{len(lost)} flagged time point(s) excluded from the test: {name_times(lost)}; flags_ says why",
             FlaggedTimeWarning,
             stacklevel=user_level(),
         )

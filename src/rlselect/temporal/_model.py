@@ -1,5 +1,6 @@
 """The estimator: temporal process regression."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._capabilities import Takes
 from rlselect._clock import fit_clock, warn_if_interrupted
-from rlselect._compat import Progress, with_callbacks
+from rlselect._compat import Progress, user_level, with_callbacks
 from rlselect._options import NONE, anything, check_value, instance, number, one_of, refuse_unused, whole
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
@@ -22,8 +23,8 @@ from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import LongData, ProcessDesign, build_design
 from rlselect.temporal._displays import AvailabilityDisplay, EffectCurvesDisplay, MeanEffectDisplay
 from rlselect.temporal._equations import Equations, Link, Variance
-from rlselect.temporal._estimate import Estimate, check_response
-from rlselect.temporal._hypotheses import Statistic
+from rlselect.temporal._estimate import Estimate, check_response, hardly_shared
+from rlselect.temporal._hypotheses import FlaggedTimeWarning, Statistic
 from rlselect.temporal._inference import CurveInference
 from rlselect.temporal._prediction import CurvePrediction
 from rlselect.temporal._report import marks_of, report_of
@@ -313,6 +314,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             design.refuse_long(self.time_budget)
             raw = equations.solve(design)
             _refuse_all_flagged(raw)
+            if self.visits == "exact" and hardly_shared(raw):
+                warnings.warn(hardly_shared(raw), FlaggedTimeWarning, stacklevel=user_level())
             window = self._choose_window(progress, design, equations, raw)
             splines = None
             if self.n_splines is not None:

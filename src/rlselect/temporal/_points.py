@@ -17,6 +17,7 @@ from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._influence import Influence, SmoothedInfluence, SplineInfluence, leading
 from rlselect.temporal._resample import variance_df
 from rlselect.temporal._spread import relative_spread
+from rlselect.temporal._visits import name_times
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -101,10 +102,10 @@ def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
     known = np.isfinite(curves.beta).all(axis=1)
     lost = fitted.design.times[fitted.raw.sound & ~known]
     if len(lost):
-        shown = ", ".join(str(t) for t in lost[:5]) + (", ..." if len(lost) > 5 else "")
         told = (
-            f"no intervals and bands at {len(lost)} time point(s): {shown}; too few visits are near enough "
-            "to tell how much local estimation flattens there: give a larger bandwidth or another grid"
+            f"no intervals and bands at {len(lost)} time point(s): {name_times(lost)}; too few visits are "
+            "near enough to tell how much local estimation flattens there: give a larger bandwidth or "
+            "another grid"
         )
         if not known.any():
             raise ValueError(told)

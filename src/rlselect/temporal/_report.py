@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from rlselect._random import RandomState, as_generator
-from rlselect.data import to_clock
 from rlselect.report import Marked, Marks, name_some, spell
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._estimate import hardly_shared
 from rlselect.temporal._few import SmallSampleWarning, thin_spots
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
+from rlselect.temporal._visits import time_label
 
 _COLUMNS = [
     "Covariate",
@@ -26,6 +27,8 @@ _COLUMNS = [
     "p (curve)",
     "Times band excludes 0",
 ]
+# times of a cell of a table
+_SHOWN = 6
 # what effects are counted in, by link
 _SCALES = {"identity": "", "logit": " in log odds", "log": " in the logarithm"}
 
@@ -69,9 +72,10 @@ def report_of(
         fitted, level, smoothed=fitted.is_smoothed, n_draws=n_draws, rng=as_generator(random_state)
     )
     effects = _effects(fitted, band, n_draws, random_state)
+    advice = "" if visits else hardly_shared(fitted.raw)
     return {
         "title": f"Effects on {design.response} over time",
-        "answer": _answer(fitted, effects["rows"], level),
+        "answer": f"{_answer(fitted, effects['rows'], level)} {advice}".rstrip(),
         "facts": facts,
         "sections": [effects, *_flagged(fitted)],
     }
@@ -116,15 +120,6 @@ def marks_of(report: dict[str, Any], size: float = 0.05) -> Marks:
     found = {str(row[0]): _smaller_pvalue(row) for row in sorted(rows, key=_smaller_pvalue)}
     marked = {name: Marked(pvalue < size, pvalue) for name, pvalue in found.items()}
     return Marks(marked, f"twice the smaller p-value of its two tests, yes below {size:g}")
-
-
-def time_label(time: Any) -> int | float | str:
-    """A time as a number, or as a date without more digits than it needs."""
-    if isinstance(time, np.datetime64):
-        return str(np.datetime_as_string(time, unit="auto"))
-    if isinstance(time, np.timedelta64):
-        return f"{to_clock(time):g} days"
-    return time.item()
 
 
 def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: RandomState) -> dict[str, Any]:
@@ -181,6 +176,11 @@ def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:
     return {"title": title, "x": fitted.design.clock, "reference": 0.0, **values}
 
 
+def _first_of(times: list[Any]) -> list[Any]:
+    """Some times of many: subjects with dates of their own may have hundreds; `flags_` has all of them."""
+    return times if len(times) <= _SHOWN else [*times[:_SHOWN], f"{len(times) - _SHOWN} more"]
+
+
 def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:
     times: dict[str, list[Any]] = {}
     for time, reason in zip(fitted.design.times, fitted.raw.flags, strict=True):
@@ -192,7 +192,7 @@ def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:
         {
             "title": "Flagged times",
             "columns": ["Why nothing could be estimated", "Times"],
-            "rows": [[reason, at] for reason, at in times.items()],
+            "rows": [[reason, _first_of(at)] for reason, at in times.items()],
             "note": "They are missing in all curves and take no part in tests, but for separated times of "
             "small samples.",
         }

@@ -8,12 +8,14 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rlselect.data import Distinct, refuse_repeated_pairs, to_clock
+from rlselect.data import Distinct, read_dates, refuse_repeated_pairs, to_clock
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 # far more times than visits tell apart
 _MOST_TIMES = 100_000
+# times that a sentence names
+_NAMED = 5
 # share of the gaps between a subject's rows that are shorter than a long one
 _LONG = 0.9
 
@@ -110,6 +112,27 @@ class PlacedRows:
         return None if (np.diff(self.row) >= 0).all() else np.argsort(self.row, kind="stable")
 
 
+def time_label(time: Any) -> int | float | str:
+    """A time as a number, or as a date without more digits than it needs."""
+    if isinstance(time, np.datetime64):
+        return str(np.datetime_as_string(time, unit="auto"))
+    if isinstance(time, np.timedelta64):
+        return f"{to_clock(time):g} days"
+    return time.item()
+
+
+def name_times(times: NDArray[Any]) -> str:
+    """The first of some times, and how many more there are.
+
+    Examples
+    --------
+    >>> name_times(np.arange(3)), name_times(np.arange(100))
+    ('0, 1, 2', '0, 1, 2, 3, 4 and 95 more')
+    """
+    shown = ", ".join(str(time_label(t)) for t in times[:_NAMED])
+    return shown if len(times) <= _NAMED else f"{shown} and {len(times) - _NAMED} more"
+
+
 def place_rows(
     schedule: Schedule,
     rows: Places,
@@ -142,8 +165,11 @@ def make_grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]
         share = np.linspace(0.0, 1.0, int(given) + (schedule.visits == "bin"))
         return np.asarray(times[0] + (times[-1] - times[0]) * share)
     grid = np.asarray(given)
+    # moments of a time zone, or dates of the standard library
+    dates = read_dates(grid) if grid.dtype == object else None
+    grid = grid if dates is None else dates
     if grid.dtype.kind not in "iufmM":
-        # dates as text, or as objects of the standard library
+        # dates as text
         try:
             grid = grid.astype(times.dtype)
         except (TypeError, ValueError):

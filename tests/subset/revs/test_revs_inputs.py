@@ -361,3 +361,13 @@ def test_few_whole_numbers_are_doubted(levels, doubted):
     told = str(REVS(random_state=0).fit(X, y).summary())
     assert ('family="multinomial"' in told) is doubted
     assert "whole numbers" not in str(REVS(family="gaussian", random_state=0).fit(X, y).summary())
+
+
+def test_a_target_that_does_not_vary_is_told_of():
+    """Its predictions were said to be a ridge regression, since a constant was no better."""
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    notes = REVS(random_state=0).fit(X, np.full(40, 3.0)).summary().dict["notes"]
+    assert "The target is 3 in all rows: there is nothing to explain." in notes
+    assert not any(note.startswith("Predictions") for note in notes)
+    varied = REVS(random_state=0).fit(X, X[:, 0]).summary().dict["notes"]
+    assert not any("nothing to explain" in note for note in varied)

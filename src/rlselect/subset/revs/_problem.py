@@ -68,7 +68,8 @@ class Problem:
     joint : JointRows, optional
         Several responses that one subset is to serve.
     class_like : list of float
-        The numbers of a response that was taken as a number, where they may be names of classes.
+        The numbers of a response that was taken as a number, where they may be names of classes; one number
+        where all are alike.
     """
 
     table: DataSource
@@ -185,6 +186,8 @@ def pose_problem(
     twin_of = _represent(find_twins(table, units, turned=not signed), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
     doubted = _class_like(numbers) if asked == "auto" and family == "gaussian" else []
+    if outcome is None and len(numbers) and numbers.min() == numbers.max():
+        doubted = numbers[:1].tolist()
     return Problem(
         table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered, class_like=doubted
     )

@@ -257,6 +257,8 @@ def _doubt(selector: Any) -> list[str]:
     found = getattr(selector, "_class_like", [])
     if not found:
         return []
+    if len(found) == 1:
+        return [] if singles else [f"The target is {found[0]:g} in all rows: there is nothing to explain."]
     numbers = name_some([f"{value:g}" for value in found])
     return [
         f"The target holds {len(found)} whole numbers only ({numbers}) and was taken as an amount."
@@ -299,7 +301,7 @@ def _rules(selector: Any) -> list[str]:
 def _prediction(selector: Any) -> list[str]:
     """Whether predictions are averages, and why."""
     average = selector._average
-    if not np.isfinite(average.loss):
+    if not np.isfinite(average.loss) or len(getattr(selector, "_class_like", [])) == 1:
         return []
     what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
     folds, parts = selector.family_ in OUTCOMES, "stretches" if selector.time_ordered else "clusters"

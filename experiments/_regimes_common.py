@@ -6,6 +6,7 @@ on where it stopped, and tables are made from whatever lines there are.
 
 import argparse
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = [
     "deliver",
     "gain",
     "make_parser",
+    "make_table",
     "run",
     "seeds_of",
     "with_error",
@@ -48,6 +50,34 @@ HEAD = (
     "decision no miss | decision exact | paper no errors |"
 )
 RESULTS = Path(__file__).parent / "results"
+
+
+def make_table(description, about, cells, one, columns, line, *, replicates, seed):
+    """Replicates of some cells, and the table of all that there are, with the command that makes it.
+
+    Parameters
+    ----------
+    description : str
+        Of the script.
+    about : str
+        What stands above the table; ``{seeds}`` in it are the seeds.
+    cells, one
+        As `collect` takes them.
+    columns : sequence of str
+    line : callable
+        From the records of a cell to its row, or rows.
+    replicates, seed : int
+        Unless the command line says others.
+    """
+    args = make_parser(description, replicates, seed).parse_args()
+    records, rows = collect(args, cells, one), []
+    for cell in cells:
+        mine = [record for record in records if cell.items() <= record.items()]
+        found = line(mine) if mine else []
+        rows += [found] if isinstance(found, str) else found
+    head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    command = shlex.join(["python", *sys.argv])
+    deliver([about.format(seeds=seeds_of(records)), "", f"`{command}`", "", *head, *rows], args.out)
 
 
 def arguments(description):

@@ -7,12 +7,10 @@ python experiments/regime_modifiers.py --replicates 8 --seed 1240000 \
     --records experiments/results/regime_modifiers.jsonl --out experiments/results/regime_modifiers.md
 """
 
-import shlex
-import sys
 import time
 
 import numpy as np
-from _regimes_common import collect, deliver, make_parser, seeds_of
+from _regimes_common import make_table
 from sklearn.linear_model import LassoCV
 
 from rlselect import QLearning, TrialData
@@ -117,9 +115,10 @@ def _worth(policy):
     return round(float(np.mean(table["early"] + table["late"])), 4)
 
 
-def line(method, runs):
-    """One row of the table."""
-    values, named = np.array([run["value"] for run in runs]), [set(run["named"]) for run in runs]
+def line(runs):
+    """The row of a method."""
+    method, named = runs[0]["method"], [set(run["named"]) for run in runs]
+    values = np.array([run["value"] for run in runs])
     error = values.std(ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.nan
     found = [np.mean([name in mine for mine in named]) for name in sorted(MODIFIERS)]
     others = np.mean([len(mine - MODIFIERS) for mine in named])
@@ -129,24 +128,18 @@ def line(method, runs):
     )
 
 
-def main():
-    args = make_parser(__doc__, replicates=12, seed=1_240_000).parse_args()
-    records = collect(args, [{"method": method} for method in METHODS], one)
-    lines = [
-        f"Three arms, then two, n = {N}, {P} numbers and a category at the first stage, {seeds_of(records)}: "
+if __name__ == "__main__":
+    make_table(
+        __doc__,
+        f"Three arms, then two, n = {N}, {P} numbers and a category at the first stage, {{seeds}}: "
         "x0 and the site decide there, through the second stage alone. Share of trials in which each is "
         "named, other columns named, value on fresh subjects with the standard error of its mean, share of "
         "the best regime's, processor seconds. Named: by ours, columns that decide; by lasso, those with a "
         "product.",
-        "",
-        f"`{shlex.join(['python', *sys.argv])}`",
-        "",
-        "| method | trials | x0 | site | others | value | of optimum | seconds |",
-        "|---|---|---|---|---|---|---|---|",
-        *(line(method, [r for r in records if r["method"] == method]) for method in METHODS),
-    ]
-    deliver(lines, args.out)
-
-
-if __name__ == "__main__":
-    main()
+        [{"method": method} for method in METHODS],
+        one,
+        ["method", "trials", "x0", "site", "others", "value", "of optimum", "seconds"],
+        line,
+        replicates=12,
+        seed=1_240_000,
+    )

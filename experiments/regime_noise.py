@@ -5,14 +5,10 @@ python experiments/regime_noise.py --replicates 30 --seed 61000 \
 """
 
 import numpy as np
-from _regimes_common import collect, deliver, make_parser, seeds_of
+from _regimes_common import make_table
 
 from rlselect import QLearning, TrialData
 
-COMMAND = (
-    "python experiments/regime_noise.py --replicates 30 --seed 61000 "
-    "--records experiments/results/regime_noise.jsonl --out experiments/results/regime_noise.md"
-)
 P, FRESH = 10, 20_000
 FIRST, SECOND = ([f"{name}{j}" for j in range(P)] for name in "xz")
 CHANCES = {"drug": 0.5, "placebo": 0.5}
@@ -73,36 +69,30 @@ def one(design, seed):
     }
 
 
-def main():
-    args = make_parser(__doc__, replicates=30, seed=61000).parse_args()
-    records = collect(args, [{"design": name} for name in DESIGNS], one)
-    lines = [
-        f"Two arms and {P} covariates at each stage, {seeds_of(records)}. Arms do nothing but in the last "
-        "design. What the regime is worth beyond what was done, in truth and as the report says, spread and "
-        "mean standard error of that, share of intervals that hold the truth, and of trials told better or "
-        "worse, that name a column to decide by, and where an interval of its slope leaves out 0.",
-        "",
-        f"`{COMMAND}`",
-        "",
-        "| trial | trials | truth | gain | spread | standard error | held | better | worse | column named | "
-        "slope is sure |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name in DESIGNS:
-        mine = [record for record in records if record["design"] == name]
-        if not mine:
-            continue
-        mean = {
-            key: np.mean([record[key] for record in mine]) for key in mine[0] if key not in ("design", "seed")
-        }
-        spread = np.std([record["gain"] for record in mine])
-        shares = " | ".join(f"{mean[key]:.3f}" for key in ("held", "better", "worse", "tailors", "sure"))
-        lines.append(
-            f"| {name} | {len(mine)} | {mean['truth']:+.3f} | {mean['gain']:+.3f} | {spread:.3f} | "
-            f"{mean['error']:.3f} | {shares} |"
-        )
-    deliver(lines, args.out)
+def line(runs):
+    """The row of a design."""
+    mean = {key: np.mean([run[key] for run in runs]) for key in runs[0] if key not in ("design", "seed")}
+    shares = " | ".join(f"{mean[key]:.3f}" for key in ("held", "better", "worse", "tailors", "sure"))
+    return (
+        f"| {runs[0]['design']} | {len(runs)} | {mean['truth']:+.3f} | {mean['gain']:+.3f} | "
+        f"{np.std([run['gain'] for run in runs]):.3f} | {mean['error']:.3f} | {shares} |"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    make_table(
+        __doc__,
+        f"Two arms and {P} covariates at each stage, {{seeds}}. Arms do nothing but in the last design. What "
+        "the regime is worth beyond what was done, in truth and as the report says, spread and mean standard "
+        "error of that, share of intervals that hold the truth, and of trials told better or worse, that "
+        "name a column to decide by, and where an interval of its slope leaves out 0.",
+        [{"design": name} for name in DESIGNS],
+        one,
+        [
+            *("trial", "trials", "truth", "gain", "spread", "standard error", "held", "better", "worse"),
+            *("column named", "slope is sure"),
+        ],
+        line,
+        replicates=30,
+        seed=61000,
+    )

@@ -27,6 +27,12 @@ def logistic(slope):
     return draw
 
 
+def barred(X, rng):
+    """The third of three arms is not for those above the mean."""
+    arm = rng.integers(0, 3, len(X))
+    return np.where((X[:, 0] > 0) & (arm == 2), rng.integers(0, 2, len(X)), arm)
+
+
 def randomised(*shares):
     """As many actions as shares, whatever the history."""
     return lambda X, rng: rng.choice(len(shares), p=np.array(shares) / sum(shares), size=len(X))
@@ -38,6 +44,7 @@ POOR = {
     "slope 10": logistic(10.0),
     "a = (x > 0)": lambda X, rng: (X[:, 0] > 0).astype(int),
     "a = (abs(x) > 0.67)": lambda X, rng: (np.abs(X[:, 0]) > 0.67).astype(int),
+    "three arms, one not for half": barred,
     "three arms, slope 4": lambda X, rng: np.where(rng.uniform(size=len(X)) < 0.3, 2, logistic(4.0)(X, rng)),
 }
 FINE = {

@@ -4,11 +4,8 @@ python experiments/regime_unequal.py --replicates 8 --seed 1970000 \
     --records experiments/results/regime_unequal.jsonl --out experiments/results/regime_unequal.md
 """
 
-import shlex
-import sys
-
 import numpy as np
-from _regimes_common import collect, deliver, make_parser, seeds_of
+from _regimes_common import make_table
 from sklearn.linear_model import LassoCV
 
 from regimes import PlainQ
@@ -57,8 +54,9 @@ def one(ratio, seed):
     return worth | {"missed": len(true - named), "others": len(named - true), "kept": len(kept)}
 
 
-def line(ratio, runs):
-    """One row of the table."""
+def line(runs):
+    """The row of a ratio."""
+    ratio = runs[0]["ratio"]
     mean = {name: np.mean([run[name] for run in runs]) for name in runs[0] if name not in ("ratio", "seed")}
     away = np.array([run["regime"] - run["lasso"] for run in runs])
     error = away.std(ddof=1) / np.sqrt(len(away)) if len(away) > 1 else np.nan
@@ -69,23 +67,17 @@ def line(ratio, runs):
     )
 
 
-def main():
-    args = make_parser(__doc__, replicates=10, seed=1_970_000).parse_args()
-    records = collect(args, [{"ratio": ratio} for ratio in RATIOS], one)
-    lines = [
-        f"One stage, n = {N}, {P} covariates of which two predict and one for each arm but the first "
-        f"decides, {seeds_of(records)}: share of what the best regime adds to the first arm, by `predict`, "
-        "short rules and lasso Q-learning, paired difference from the latter with its standard error, "
-        "columns of `tailoring_` that are missing and that do not belong there, columns kept.",
-        "",
-        f"`{shlex.join(['python', *sys.argv])}`",
-        "",
-        "| arms | trials | regime | rules | lasso Q | regime less lasso | missed | others | kept |",
-        "|---|---|---|---|---|---|---|---|---|",
-        *(line(ratio, mine) for ratio in RATIOS if (mine := [r for r in records if r["ratio"] == ratio])),
-    ]
-    deliver(lines, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    make_table(
+        __doc__,
+        f"One stage, n = {N}, {P} covariates of which two predict and one for each arm but the first "
+        "decides, {seeds}: share of what the best regime adds to the first arm, by `predict`, short rules "
+        "and lasso Q-learning, paired difference from the latter with its standard error, columns of "
+        "`tailoring_` that are missing and that do not belong there, columns kept.",
+        [{"ratio": ratio} for ratio in RATIOS],
+        one,
+        ["arms", "trials", "regime", "rules", "lasso Q", "regime less lasso", "missed", "others", "kept"],
+        line,
+        replicates=10,
+        seed=1_970_000,
+    )

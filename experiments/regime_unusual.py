@@ -7,14 +7,9 @@ python experiments/regime_unusual.py --replicates 6 --seed 71000 \
 import warnings
 
 import numpy as np
-from _regimes_common import collect, deliver, make_parser, seeds_of
+from _regimes_common import make_table
 
 from rlselect import QLearning, TrialData
-
-COMMAND = (
-    "python experiments/regime_unusual.py --replicates 6 --seed 71000 "
-    "--records experiments/results/regime_unusual.jsonl --out experiments/results/regime_unusual.md"
-)
 
 
 def _columns(n, p, rng, name="x"):
@@ -131,36 +126,35 @@ def one(design, seed):
     return found | {"sure": float(any(low > 0.0 or high < 0.0 for low, high in intervals))}
 
 
-def line(name, mine, of):
-    """One row of the table: of the regimes or of their rules."""
+def line(runs):
+    """The rows of a design: of the regimes and of their rules."""
+    return [_line(runs, of) for of in ("regime", "rules")]
+
+
+def _line(mine, of):
     gain, error, low, high = (
         np.array([r[f"{of} {k}"] for r in mine]) for k in ("gain", "error", "low", "high")
     )
     return (
-        f"| {name} | {of} | {len(mine)} | {gain.mean():+.3f} | {gain.std():.3f} | {error.mean():.3f} | "
-        f"{np.mean(low > 0.0):.2f} | {np.mean(high < 0.0):.2f} | {np.mean([r['sure'] for r in mine]):.2f} |"
+        f"| {mine[0]['design']} | {of} | {len(mine)} | {gain.mean():+.3f} | {gain.std():.3f} | "
+        f"{error.mean():.3f} | {np.mean(low > 0.0):.2f} | {np.mean(high < 0.0):.2f} | "
+        f"{np.mean([r['sure'] for r in mine]):.2f} |"
     )
 
 
-def main():
-    args = make_parser(__doc__, replicates=20, seed=71000).parse_args()
-    records = collect(args, [{"design": name} for name in DESIGNS], one)
-    lines = [
-        f"Trials in which no action does anything, {seeds_of(records)}: what the regime, or its rules, are "
-        "said to be worth beyond what was done, spread and mean standard error of that, share of the 95 % "
-        "intervals that say better, and worse, and of trials where an interval of a tailoring slope leaves "
-        "out 0.",
-        "",
-        f"`{COMMAND}`",
-        "",
-        "| trial | value of | trials | gain | spread | standard error | better | worse | slope is sure |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name in DESIGNS:
-        mine = [r for r in records if r["design"] == name]
-        lines += [line(name, mine, of) for of in ("regime", "rules") if mine]
-    deliver(lines, args.out)
-
-
 if __name__ == "__main__":
-    main()
+    make_table(
+        __doc__,
+        "Trials in which no action does anything, {seeds}: what the regime, or its rules, are said to be "
+        "worth beyond what was done, spread and mean standard error of that, share of the 95 % intervals "
+        "that say better, and worse, and of trials where an interval of a tailoring slope leaves out 0.",
+        [{"design": name} for name in DESIGNS],
+        one,
+        [
+            *("trial", "value of", "trials", "gain", "spread", "standard error", "better", "worse"),
+            "slope is sure",
+        ],
+        line,
+        replicates=20,
+        seed=71000,
+    )

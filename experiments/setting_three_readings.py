@@ -6,7 +6,7 @@ python experiments/setting_three_readings.py --replicates 5 \
 """
 
 import numpy as np
-from _regimes_common import collect, deliver, make_parser, seeds_of
+from _regimes_common import make_table
 
 from rlselect import TrialData
 from rlselect.machines import ChangePoint, choose_size
@@ -16,11 +16,6 @@ from rlselect.regimes._selection import elimination
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.simulate import make_regime_trial
 
-COMMAND = (
-    "python experiments/setting_three_readings.py --replicates 5 "
-    "--records experiments/results/setting_three_readings.jsonl "
-    "--out experiments/results/setting_three_readings.md"
-)
 N, P = 200, 30
 # what a reading changes; the first is ours
 READINGS = {
@@ -89,35 +84,34 @@ def one(reading, seed):
     return found
 
 
-def main():
-    args = make_parser(__doc__, replicates=5, seed=6000).parse_args()
-    records = collect(args, [{"reading": name} for name in READINGS], one)
-    lines = [
-        f"Last stage of setting III, n = {N}, p = {P}, {seeds_of(records)}: share of trials "
-        "without a miss (printed: .80), with and without the 5 % safeguard, where one of the leading "
-        "covariates X1_1, X2_1, X3_1 stands for all three, and where all three are asked for; median size "
-        "chosen, and the rank of the last of the true columns in the elimination (the leads all asked for): "
-        "no stopping rule finds all with fewer columns.",
-        "",
-        f"`{COMMAND}`",
-        "",
-        "| reading | trials | safeguard | without | all leads, safeguard | without | size | last |",
-        "|---|---|---|---|---|---|---|---|",
+def line(runs):
+    """The row of a reading."""
+    shares = [
+        np.mean([run[key] == 0 for run in runs])
+        for key in ("safeguard", "plain", "safeguard, each lead", "plain, each lead")
     ]
-    for name in READINGS:
-        mine = [record for record in records if record["reading"] == name]
-        if not mine:
-            continue
-        shares = [
-            np.mean([record[key] == 0 for record in mine])
-            for key in ("safeguard", "plain", "safeguard, each lead", "plain, each lead")
-        ]
-        size = np.median([record["size"] for record in mine])
-        last = np.median([record["places"][-1] for record in mine])
-        cells = " | ".join(f"{share:.2f}" for share in shares)
-        lines.append(f"| {name} | {len(mine)} | {cells} | {size:.0f} | {last:.0f} of {mine[0]['columns']} |")
-    deliver(lines, args.out)
+    size, last = (np.median(each) for each in ([r["size"] for r in runs], [r["places"][-1] for r in runs]))
+    cells = " | ".join(f"{share:.2f}" for share in shares)
+    return (
+        f"| {runs[0]['reading']} | {len(runs)} | {cells} | {size:.0f} | {last:.0f} of {runs[0]['columns']} |"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    make_table(
+        __doc__,
+        f"Last stage of setting III, n = {N}, p = {P}, {{seeds}}: share of trials without a miss (printed: "
+        ".80), with and without the 5 % safeguard, where one of the leading covariates X1_1, X2_1, X3_1 "
+        "stands for all three, and where all three are asked for; median size chosen, and the rank of the "
+        "last of the true columns in the elimination (the leads all asked for): no stopping rule finds all "
+        "with fewer columns.",
+        [{"reading": name} for name in READINGS],
+        one,
+        [
+            *("reading", "trials", "safeguard", "without", "all leads, safeguard", "without", "size"),
+            "last",
+        ],
+        line,
+        replicates=5,
+        seed=6000,
+    )

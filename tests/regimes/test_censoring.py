@@ -125,3 +125,15 @@ def test_what_cannot_be_told_from_censored_times():
     plain = [{**stage, "censored": None} for stage in STAGES]
     with pytest.raises(ValueError, match=r"horizon=2.0 was given, but no stage has a 'censored' column"):
         TrialData.from_wide(followed, plain, horizon=2.0)
+
+
+def test_values_of_times_stay_between_0_and_the_horizon():
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=60), "A": rng.choice(["a", "b"], size=60)}
+    life, stop = rng.exponential(20.0, size=60), rng.exponential(5.0, size=60)
+    table |= {"T": np.minimum(life, stop), "C": stop < life}
+    stage = {"history": ["x"], "action": "A", "reward": "T", "censored": "C", "propensity": "1:1"}
+    trial = TrialData.from_wide(table, [stage], horizon=1.0)
+    found = regime_value(trial, ["a"], model="linear", random_state=0)
+    assert found.value + 2.0 * found.standard_error > 1.0
+    assert 0.0 <= found.interval[0] <= found.value <= found.interval[1] <= 1.0

@@ -1,10 +1,14 @@
 """Who could have taken which action, and who says so."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from rlselect import QLearning, TrialData, regime_value
 from rlselect.regimes import OverlapDisplay, _propensity
+from rlselect.regimes._never_taken import _chance_of_none, find_never_taken
 
 STAGE = {"history": ["x", "z"], "action": "A", "reward": "R"}
 
@@ -176,3 +180,78 @@ def test_estimated_probabilities_do_not_depend_on_the_order_of_the_rows():
     np.testing.assert_allclose(
         other.action_probabilities(1), one.action_probabilities(1)[order], rtol=1e-7, atol=1e-9
     )
+
+
+def barred(n=200, p=10, seed=0):
+    """Three arms of which the third is not for those with x0 above 0, and a category."""
+    rng = np.random.default_rng(seed)
+    table = {f"x{j}": rng.normal(size=n) for j in range(p)} | {
+        "site": rng.choice(["east", "north", "west"], n)
+    }
+    arm = rng.integers(0, 3, n)
+    table["A"] = np.where((table["x0"] > 0) & (arm == 2), rng.integers(0, 2, n), arm)
+    return table | {"R": rng.normal(size=n)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_action_that_ends_at_a_threshold_is_seen_among_many_columns(seed):
+    table = barred(seed=seed)
+    stage = {"history": [*(f"x{j}" for j in range(10)), "site"], "action": "A", "reward": "R"}
+    (report,) = TrialData.from_wide(table, [stage]).overlap()
+    highest = table["x0"][table["A"] == 2].max()
+    count = int((table["x0"] > highest).sum())
+    assert report.poor
+    assert f"none of the {count} subjects with x0 above {highest:.4g} took 2" in report.advice
+    (report,) = TrialData.from_wide(table, [stage | {"propensity": "1:1:1"}]).overlap()
+    assert report.contradicted
+    assert report.advice.startswith("None of the")
+
+    # who could not have it is no problem once it is said
+    def feasible(history):
+        return np.column_stack([np.ones((len(history["x0"]), 2), dtype=bool), history["x0"] <= highest])
+
+    (report,) = TrialData.from_wide(table, [stage | {"feasible": feasible}]).overlap()
+    assert not report.never_taken
+
+
+def test_a_label_without_an_action_is_seen():
+    table = barred()
+    table["A"] = np.where((table["site"] == "north") & (table["A"] == 1), 0, table["A"])
+    (report,) = TrialData.from_wide(table, [{"history": ["site"], "action": "A", "reward": "R"}]).overlap()
+    count = int((table["site"] == "north").sum())
+    assert report.never_taken == (f"none of the {count} subjects with site = north took 1",)
+
+
+def test_chance_that_a_part_is_without_an_action():
+    # of all sets of 3 among 8, those without the first two
+    sets = list(combinations(range(8), 3))
+    share = np.mean([not {0, 1} & set(mine) for mine in sets])
+    assert _chance_of_none(8, 3, 2) == pytest.approx(share)
+    assert _chance_of_none(8, 3, 6) == 0.0
+
+
+def test_clusters_that_have_one_action_each_are_not_told_to_miss_the_others():
+    rng = np.random.default_rng(0)
+    site = np.repeat(np.arange(16), 15)
+    # the arm goes up with a column of the site, as it may by chance in so few of them
+    table = {"x": np.arange(16.0)[site], "site": site, "A": (site > 9).astype(int), "R": rng.normal(size=240)}
+    stage = {"history": ["x"], "action": "A", "reward": "R", "propensity": "randomized"}
+    (report,) = TrialData.from_wide(table, [stage], cluster="site").overlap()
+    assert not report.never_taken
+    (report,) = TrialData.from_wide(table, [stage]).overlap()
+    assert report.contradicted
+
+
+def test_parts_without_an_action_are_rare_by_chance():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(300):
+        table = {f"x{j}": rng.normal(size=100) for j in range(5)} | {
+            "A": rng.choice(3, 100, p=[0.6, 0.3, 0.1])
+        }
+        table["site"] = rng.choice(["a", "b", "c", "d"], 100)
+        history = [*(f"x{j}" for j in range(5)), "site"]
+        stage = {"history": history, "action": "A", "reward": np.zeros(100)}
+        found += bool(find_never_taken(TrialData.from_wide(table, [stage]).stages[0]))
+    # at most one in a hundred
+    assert found <= binom.ppf(0.999, 300, 0.01)

@@ -303,3 +303,17 @@ def test_rewards_that_are_all_the_same_need_no_history():
     assert learner.selected_ == [[]]
     assert "same for everyone" in learner.stop_reason_[0]
     assert learner.value_.value == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("actions", "said"),
+    [
+        (["drug", "", "none"], "the action ''"),
+        (["drug", "Drug", "none"], "'Drug' and 'drug', which differ in capitals or blanks"),
+        (["drug", "none ", "none"], "'none' and 'none ', which"),
+    ],
+)
+def test_labels_that_a_table_has_by_mistake_are_refused(actions, said):
+    data = {"x": np.arange(12.0), "A": np.array(actions * 4, dtype=object), "R": np.arange(12.0)}
+    with pytest.raises(ValueError, match=said):
+        TrialData.from_wide(data, [{"history": ["x"], "action": "A", "reward": "R"}])

@@ -239,6 +239,7 @@ def _read_density(propensity: Any, present: np.ndarray, number: int) -> Any:
 def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple, Callable | None]:
     """Actions of a stage in sorted order, and its feasibility as a callable (None when all are allowed)."""
     observed, feasible = set(new.action[present]), new.feasible
+    _check_labels(observed, number)
     wanted = observed
     if feasible is not None and not callable(feasible):
         wanted = set(read_labels(list(feasible), f"feasible of stage {number}"))
@@ -262,6 +263,24 @@ def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple,
             "neighbour's"
         )
     return tuple(sorted(observed)), feasible if callable(feasible) else None
+
+
+def _check_labels(observed: set, number: int) -> None:
+    """Refuse labels that a table has by mistake."""
+    alike: dict[str, str] = {}
+    for label in sorted(label for label in observed if isinstance(label, str)):
+        word = label.strip().casefold()
+        if not word:
+            raise ValueError(
+                f"stage {number} has the action {label!r}; leave it missing where nothing was to be chosen, "
+                "or call it something, such as 'none'"
+            )
+        if word in alike:
+            raise ValueError(
+                f"stage {number} has the actions {alike[word]!r} and {label!r}, which differ in capitals or "
+                "blanks alone; write them alike, or by names of their own"
+            )
+        alike[word] = label
 
 
 def _check_number_of_actions(observed: set, n_subjects: int, number: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rlselect._compat import user_level
+from rlselect.regimes._never_taken import find_never_taken
 from rlselect.regimes._propensity import estimated_probabilities, log_losses
 from rlselect.regimes._stages import StageData
 
@@ -39,10 +40,11 @@ class OverlapReport:
         Subjects by action.
     poor : bool
         Whether an action was out of reach for more than 5 % of the subjects, half of the subjects of an
-        action are lost by weighting, or it was taken by fewer than five and by fewer than half of an equal
-        share.
+        action are lost by weighting, nobody in a part of the history took it, or it was taken by fewer than
+        five and by fewer than half of an equal share.
     contradicted : bool
-        Whether the history predicts actions better than the probabilities that were given for them.
+        Whether the history predicts actions better than the probabilities that were given for them, or
+        nobody in a part of it took an action though these let all do so.
     smallest : float
         Smallest probability of a feasible action for a subject.
     rare_share : float
@@ -62,6 +64,9 @@ class OverlapReport:
         Probability of each action for each subject present.
     taken : (m,) int array
         Positions of the actions that were taken.
+    never_taken : tuple of str
+        Who never took an action though by chance some would have: "none of the 40 subjects with age above 71
+        took surgery".
     """
 
     stage: int
@@ -77,6 +82,7 @@ class OverlapReport:
     advice: str
     probabilities: np.ndarray = field(repr=False, compare=False)
     taken: np.ndarray = field(repr=False, compare=False)
+    never_taken: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         size = ", ".join(f"{k}: {v:.0f} of {self.counts[k]}" for k, v in self.effective_size.items())
@@ -90,7 +96,7 @@ class OverlapReport:
 
 
 def report_overlap(
-    number: int, stage: StageData, chances: np.ndarray, remaining: np.ndarray
+    number: int, stage: StageData, chances: np.ndarray, remaining: np.ndarray, *, whole: bool = False
 ) -> OverlapReport:
     """The report of a stage.
 
@@ -103,8 +109,11 @@ def report_overlap(
         Probability of each action for each subject present.
     remaining : array
         Probability of remaining of each subject who stayed.
+    whole : bool
+        Whether clusters of subjects had one action as a whole.
     """
     rows = np.flatnonzero(stage.present)
+    whole |= stage.doses is not None
     if stage.doses is not None:
         stage, chances = _in_thirds(stage, chances)
     action = stage.action[rows]
@@ -123,6 +132,13 @@ def report_overlap(
     poor = bool(few) or ((rare > _MANY or thin) and _is_known(stage, chances, action, frequency))
     balance = _balance(stage, rows, action, weights)
     contradicted = _is_contradicted(stage, chances, action)
+    never: tuple[str, ...] = ()
+    if not (few or whole or isinstance(stage.propensity, np.ndarray)):
+        never = tuple(map(str, find_never_taken(stage)))
+    if isinstance(stage.propensity, str) and stage.propensity == "estimate":
+        poor |= bool(never)
+    else:
+        contradicted |= bool(never)
     return OverlapReport(
         stage=number,
         counts=counts,
@@ -138,9 +154,10 @@ def report_overlap(
             default=("", 0.0),
         ),
         smallest_remaining=float(remaining.min()),
-        advice=_advice(stage, poor, few, contradicted, float(remaining.min())),
+        advice=_advice(stage, poor, few, contradicted, float(remaining.min()), never),
         probabilities=chances,
         taken=action,
+        never_taken=never,
     )
 
 
@@ -204,8 +221,20 @@ def _balance(
 
 
 def _advice(
-    stage: StageData, poor: bool, few: Sequence, contradicted: bool, smallest_remaining: float
+    stage: StageData,
+    poor: bool,
+    few: Sequence,
+    contradicted: bool,
+    smallest_remaining: float,
+    never: Sequence[str],
 ) -> str:
+    seen = "; ".join(never)
+    if contradicted and never:
+        return (
+            f"{seen[:1].upper()}{seen[1:]}. With the probabilities given for the actions some would have: "
+            "they were not randomised like that. Say whom an action was not for by `feasible`, or have them "
+            "estimated."
+        )
     if contradicted:
         return (
             "The history predicts the actions better than the probabilities given for them: they were not "
@@ -215,6 +244,12 @@ def _advice(
         return (
             f"Fewer than {_FEWEST} subjects took {', '.join(map(str, few))}: what that does for others is a "
             "guess, whatever the interval. Join it with another action, or leave these subjects out."
+        )
+    if poor and never:
+        return (
+            f"Overlap is poor: {seen}. What it would have done to them is a guess of the model. Limit "
+            "`feasible` to actions that were real choices, or read the value of the regime for the other "
+            "subjects only."
         )
     if poor:
         return (

@@ -58,6 +58,12 @@ class Sample:
         """Values (..., n) added up within clusters (..., g)."""
         return values if self.clusters is None else values @ np.eye(self.n_units)[self.clusters]
 
+    def is_whole(self, actions: np.ndarray) -> bool:
+        """Whether clusters of several subjects have one of the actions (n,) each."""
+        if self.clusters is None or self.n_units == len(actions):
+            return False
+        return len(np.unique(np.column_stack([self.clusters, actions]), axis=0)) == self.n_units
+
     def part(self, rows: np.ndarray) -> "Sample":
         """The sample of some subjects."""
         clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]

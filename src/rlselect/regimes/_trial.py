@@ -369,7 +369,9 @@ class TrialData:
         return found
 
     def limits(self, discount: float) -> tuple[float, float]:
-        """What the discounted rewards of a subject can add up to, by their type."""
+        """What the discounted rewards of a subject can add up to, by their type, or as times."""
+        if self._uncensored is not None:
+            return 0.0, np.inf if self.horizon is None else self.horizon
         if self.reward_type == "binary":
             # a stage without any reward only leads to the next
             return 0.0, float(sum(discount**t * stage.reward.max() for t, stage in enumerate(self.stages)))
@@ -391,7 +393,9 @@ class TrialData:
         if number < self.n_stages:
             stayed &= self.stage(number + 1).known
         remaining = self.remaining_probabilities(number)[stayed]
-        return report_overlap(number, stage, self.action_probabilities(number), remaining)
+        rows = np.flatnonzero(stage.present)
+        whole = self.sample.part(rows).is_whole(stage.action[rows])
+        return report_overlap(number, stage, self.action_probabilities(number), remaining, whole=whole)
 
 
 def _name(given: Any, role: str) -> str:

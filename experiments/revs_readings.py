@@ -5,7 +5,9 @@ later. The table holds what there is.
 
     python experiments/revs_readings.py --replicates 3 --out experiments/results/revs_readings.md
     python experiments/revs_readings.py --replicates 20 --out experiments/results/revs_readings.md \\
-        --readings literal published 'published, price .1' 'published, price .05' 'published, price .01'
+        --columns 200 400 --readings published 'published, price falls' 'published, price .01'
+    python experiments/revs_readings.py --replicates 8 --out experiments/results/revs_readings.md \\
+        --columns 200 400 800 --readings literal published 'published, price falls' --seconds 900
 """
 
 import time
@@ -18,10 +20,13 @@ from rlselect.simulate import make_revs
 
 STRUCTURES = ("block", "banded", "sparse")
 PUBLISHED = {"reading": "published"}
+# from the printed price to what a noise variable may seem to gain, see `one`
+FALLS = "published, price falls"
 # The smallest departure from the text first, then each of its parts alone, then other passages.
 LINEAR = {
     "literal": {},
     "published": PUBLISHED,
+    FALLS: PUBLISHED,
     "published, price .1": {**PUBLISHED, "price": 0.1},
     "published, price .05": {**PUBLISHED, "price": 0.05},
     "published, price .1, 40 stages per variable": {**PUBLISHED, "price": 0.1, "stages_per_action": 40.0},
@@ -49,15 +54,16 @@ PRINTED = {
     ("logistic", 200): (0.93, 0.96, 0.96),
 }
 MODELS = {"linear": ("gaussian", 200, 150), "logistic": ("binomial", 500, 375)}
+NOISE = 2.0
 
 
-def plan(replicates, seed, readings):
+def plan(replicates, seed, readings, columns):
     """Runs in the order in which they are worth their time."""
     cells = [("linear", 200, name) for name in LINEAR]
-    cells += [("linear", p, name) for p in (400, 800) for name in ("literal", "published")]
+    cells += [("linear", p, name) for p in (400, 800) for name in ("literal", "published", FALLS)]
     cells += [("logistic", 200, name) for name in LOGISTIC]
     for number in range(replicates):
-        for model, p, name in (cell for cell in cells if cell[-1] in readings):
+        for model, p, name in (cell for cell in cells if cell[-1] in readings and cell[1] in columns):
             for structure in STRUCTURES:
                 yield model, p, name, structure, seed + number
 
@@ -67,7 +73,9 @@ def one(model, p, name, structure, seed):
     family, n, rows = MODELS[model]
     made = make_revs(n, p, structure=structure, family=family, random_state=seed)
     truth = made.support
-    settings = (LINEAR if model == "linear" else LOGISTIC)[name]
+    settings = dict((LINEAR if model == "linear" else LOGISTIC)[name])
+    if name == FALLS:
+        settings["last_price"] = NOISE * np.log(p) / rows
     start = time.process_time()
     found = REVS.paper(n_train=rows, n_valid=rows, random_state=seed, **settings).fit(made.X, made.y).support_
     f1 = 2.0 * int((found & truth).sum()) / int(found.sum() + truth.sum())
@@ -94,6 +102,7 @@ def main():
     parser = readings_parser(__doc__, seed=7000)
     every = list(dict.fromkeys([*LINEAR, *LOGISTIC]))
     parser.add_argument("--readings", nargs="+", default=every, choices=every)
+    parser.add_argument("--columns", nargs="+", type=int, default=[200, 400, 800])
     args = parser.parse_args()
     title = [
         "REVS, F1 of the paper's search by readings (`REVS.paper`, settings of `Sarsa`), linear n = 200 and",
@@ -108,7 +117,7 @@ def main():
         "the only one that the paper names, empties the set; .01 is the best of three. Where banded comes",
         "nearest to print, at .05, block and sparse take useless ones in: no one price reaches print in all.",
     ]
-    runs = plan(args.replicates, args.seed, args.readings)
+    runs = plan(args.replicates, args.seed, args.readings, args.columns)
     run_readings(args, __doc__, runs, one, table, title=title, remarks=remarks)
 
 

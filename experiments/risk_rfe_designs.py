@@ -89,6 +89,36 @@ def noise_labels(X, rng):
     return rng.integers(0, 2, size=len(X))
 
 
+def exponential(X, rng):
+    return np.exp(1.5 * X[:, 0] + X[:, 1]) + 0.3 * rng.normal(size=len(X))
+
+
+def far(truth, informative, df):
+    """A design of columns with t of few degrees of freedom."""
+
+    def make(n, d, rng):
+        X = rng.standard_t(df, size=(n, d))
+        return X, truth(X, rng), np.arange(d) < informative
+
+    return make
+
+
+def far_line(X, rng):
+    return X[:, 0] - X[:, 1] + 2.0 * rng.normal(size=len(X))
+
+
+def line_far_errors(X, rng):
+    return X[:, 0] - X[:, 1] + rng.standard_t(1.5, size=len(X))
+
+
+def far_product(X, rng):
+    return X[:, 0] * X[:, 1] + rng.normal(size=len(X))
+
+
+def far_noise(X, rng):
+    return rng.standard_t(1.5, size=len(X))
+
+
 def clusters(n, d, rng):
     """Five clusters of scikit-learn in five of the columns."""
     seed = int(rng.integers(2**31))
@@ -143,6 +173,12 @@ DESIGNS = {
     "a step": (normal(step, 1), 200, 30),
     "three categories turn a slope": (categories, 200, 12),
     "square in a square": (lambda n, d, rng: make_annulus(n, d, random_state=rng), 100, 10),
+    "a line of columns that reach far (t, 1.5)": (far(far_line, 2, 1.5), 200, 15),
+    "a line (t, 3), errors that reach far": (far(line_far_errors, 2, 3.0), 200, 15),
+    "product of columns that reach far (t, 3)": (far(far_product, 2, 3.0), 200, 15),
+    "exponential": (normal(exponential, 2), 200, 15),
+    "noise that reaches far, columns too": (far(far_noise, 0, 1.5), 200, 15),
+    "noise that reaches far": (normal(far_noise, 0), 200, 15),
     "noise": (normal(noise, 0), 150, 20),
     "noise, two classes": (normal(noise_labels, 0), 150, 20),
 }

@@ -121,7 +121,7 @@ def choose_size(rule: StoppingRule, path: EliminationPath, loss_name: str) -> tu
         return int(sizes[index]), "smallest held-out regularised risk"
     if rule == "loo-ric":
         price = out_of_sample_price(path, loss_name)
-        index = _unless_luck(path, price)
+        index = _unless_luck(path, price, loss_name)
         reason = (
             "smallest error on rows left out, every feature charged what the best of "
             f"{int(sizes[0])} useless ones would gain by luck"
@@ -155,25 +155,34 @@ def _charges(path: EliminationPath) -> Array:
     return np.asarray(2.0 * np.where(sizes > 0, sizes + 1, 0) * np.log(max(int(sizes[0]), 2)))
 
 
-def _unless_luck(path: EliminationPath, price: Array) -> int:
+def _unless_luck(path: EliminationPath, price: Array, loss_name: str) -> int:
     """Position of the smallest set that the rows do not clearly prefer the best price to.
 
     A log of a mean takes all rows for equally sure. Where a few far rows have most of the loss, one of them
     decides, so what features save also has to stand out from its own spread over the rows. In a model with
-    normal errors the squared t of what a feature saves is a quarter of its gain in log likelihood.
+    normal errors the squared t of what a feature saves is a quarter of its gain in log likelihood. The
+    lengths of errors may stand out instead of their squares: where features reach as far as the errors do,
+    the rows that they save most of are few as well.
     """
     best, charged = _last_minimum(price), _charges(path)
-    losses, weights = np.array(path.losses), path.weights
-    for place in range(len(losses) - 1, best, -1):
+    weights = path.weights
+    kinds = [np.array(path.losses)]
+    if loss_name == "squared":
+        kinds.append(np.sqrt(kinds[0]))
+    for place in range(len(path.sizes) - 1, best, -1):
         charge = charged[best] - charged[place]
         if charge > _ANSWERABLE * weights.sum():
             continue
-        saved = losses[place] - losses[best]
-        total = saved @ weights
-        spread = np.square(saved - total / weights.sum()) @ weights
-        if 4.0 * np.square(total) <= charge * spread:
+        if not any(_stands_out(losses[place] - losses[best], weights, charge) for losses in kinds):
             return place
     return best
+
+
+def _stands_out(saved: Array, weights: Array, charge: float) -> bool:
+    """Whether what rows save is worth a charge, going by how it differs from row to row."""
+    total = saved @ weights
+    spread = np.square(saved - total / weights.sum()) @ weights
+    return bool(total > 0.0 and 4.0 * np.square(total) > charge * spread)
 
 
 def _last_minimum(values: Array) -> int:

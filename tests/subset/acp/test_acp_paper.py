@@ -76,3 +76,12 @@ def test_readings_and_a_ridge_without_effect_are_sentences():
     assert ActorCriticPredictor.paper(reading="published").search.ridge == 0.0
     with pytest.raises(ValueError, match=r"ridge=1\.0 has no effect with predictor='network'"):
         ActorCriticPredictor.paper(ridge=1.0, max_iter=1).fit(*linear())
+
+
+def test_the_summary_says_what_theta_is():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    paper = ActorCriticPredictor.paper(predictor="linear", reading="published", max_iter=60, random_state=0)
+    assert "at most 0.98" in str(paper.fit(X, y).summary())
+    assert "draws a variable" not in str(ActorCriticPredictor(random_state=0).fit(X, y).summary())

@@ -96,14 +96,14 @@ def naive_algorithm_1(X, y, settings, seed):
     def value(s, a):
         return Q.get((s, a), 0.0)
 
-    def reward_of(s, a):
+    def reward_of(s, a, price=settings.price):
         if a == p:
             return s, 0.0
         rows = rng.choice(n, settings.n_train + settings.n_valid, replace=False)
         train, valid = np.sort(rows[: settings.n_train]), np.sort(rows[settings.n_train :])
         following = s ^ {a}
         before, after = (naive_mse(X, y, train, valid, sorted(z)) for z in (s, following))
-        return following, before - after - settings.price * (-1 if a in s else 1)
+        return following, before - after - price * (-1 if a in s else 1)
 
     def greedy(s, t):
         if rng.random() < t**-0.1:
@@ -132,7 +132,9 @@ def naive_algorithm_1(X, y, settings, seed):
     if settings.stages_per_action is not None:
         stages = round(settings.stages_per_action * (p + 1))
     for t in range(1, stages + 1):
-        following, r = reward_of(s, a)
+        last = settings.price if settings.last_price is None else settings.last_price
+        passed = min(1.0, t / (0.7 * stages))
+        following, r = reward_of(s, a, (1.0 - passed) * settings.price + passed * last)
         b = greedy(following, t)
         learn(t, s, a, r, following, b)
         first = settings.first_quantile
@@ -156,6 +158,7 @@ def naive_algorithm_1(X, y, settings, seed):
         (0, {"turned_down": "repeat"}),
         (1, {"start": "random", "reward_window": 20}),
         (2, {"start": "last", "only_gains": True}),
+        (4, {"price": 0.3, "last_price": 0.02}),
         (3, {"stages_per_action": 20.0, "first_quantile": 0.9, "reward_window": 25, "only_gains": True}),
     ],
 )

@@ -185,6 +185,26 @@ def test_a_few_rows_keep_no_surplus_feature(clear, size):
     assert choose_size("loo-ric", path, "squared")[0] == size
 
 
+@pytest.mark.parametrize(("others", "stays"), [(1.0, True), (0.01, False)])
+def test_rows_that_reach_far_hide_no_feature(others, stays):
+    # three of twenty features save one row most, and the others something or nothing
+    losses = [np.full(100, 0.01) for _ in range(6)]
+    for smaller in losses[3:]:
+        smaller[:] = others
+        smaller[7] = 1000.0
+    path = EliminationPath(sizes=[20, 10, 3, 2, 1, 0], losses=losses, weights=np.ones(100))
+    assert choose_size("loo-ric", path, "squared")[0] == (3 if stays else 0)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_columns_that_reach_far_are_found(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(1.5, (200, 10))
+    y = X[:, 0] - X[:, 1] + 2.0 * rng.standard_normal(200)
+    assert {0, 1} <= set(np.flatnonzero(RiskRFE().fit(X, y).support_))
+    assert not RiskRFE().fit(X, rng.standard_t(1.5, 200)).support_.any()
+
+
 @pytest.mark.parametrize(("loss", "size"), [("squared", 3), ("hinge", 2), ("logistic", 2)])
 def test_losses_of_margins_count_as_they_are(loss, size):
     # a third of ten features is charged 2 log 10 = 4.6: .02 of a risk of .2 on 100 rows is worth 2 or 10.5

@@ -72,3 +72,12 @@ def test_of_very_many_columns_the_likeliest_are_cut_in_time():
     assert found.stop_reason_.startswith("time budget, ")
     assert found.stop_reason_.endswith(" of 6000 features")
     assert found.support_[4000]
+
+
+def test_only_of_numbers_the_summary_warns_of_chance():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((100, 8))
+    said = str(CorrelationFeatureSelection().fit(X, rng.standard_normal(100)).summary())
+    assert "does not ask what chance would do" in said
+    labels = (X[:, 2] > 0).astype(int)
+    assert "chance" not in str(CorrelationFeatureSelection().fit(X, labels).summary())

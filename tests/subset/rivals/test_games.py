@@ -59,3 +59,11 @@ def test_a_text_column_is_one_move():
         frame, np.isin(city, ["Oslo", "Bern"])
     )
     assert found.get_feature_names_out().tolist() == ["city"]
+
+
+@pytest.mark.parametrize("kind", [FUSE, FSTD])
+def test_games_say_that_chance_is_not_asked(kind):
+    X, y = xor()
+    found = kind(n_games=200, random_state=0).fit(X, y)
+    assert found.support_.any()
+    assert "does not ask what chance would do" in str(found.summary())

@@ -39,6 +39,12 @@ def report_of(selector: Any) -> dict[str, Any]:
     if selector.search == "auto":
         facts["False alarms in pure noise"] = f"at most {100 * selector.false_alarm:g} % of data sets"
     notes = [] if variables else ["No variable is worth its price: the model is a constant."]
+    if variables and selector.search != "auto":
+        notes.append(
+            "Inclusion is the probability with which the paper's search draws a variable, at most "
+            f"{1.0 - selector.search.edge:g}: a useless one that does little harm may have it as well. The "
+            "default search asks what noise would reach."
+        )
     history = selector.path_
     return {
         "title": SELECTION,

@@ -33,6 +33,7 @@ _OPTIONS = {
     "max_stages": whole(1),
     "discount": number("a number of at least 0 and below 1", least=0.0, below=1.0),
     "price": number("a number of at least 0", least=0.0),
+    "last_price": NONE | number("a number of at least 0", least=0.0),
     "patience": NONE | whole(1),
     "turned_down": one_of("draw again", "repeat"),
     "start": one_of("empty", "random", "last"),
@@ -42,6 +43,8 @@ _OPTIONS = {
     "only_gains": flag(),
     "n_screened": NONE | whole(1, "how many units are left before the search"),
 }
+# of the main stages, after which the last price is reached
+_FALL = 0.7
 # reading of the paper -> settings
 READINGS: dict[str, dict[str, Any]] = {
     "literal": {},
@@ -77,6 +80,10 @@ class Sarsa:
     price : float, default=0.2
         :math:`\lambda` of equation (3), on the scale of the squared response for "gaussian" and of a
         log-likelihood per row for the other families.
+    last_price : float, default=None
+        Price of the last main stages: over the first seven tenths of them it changes on a line from ``price``.
+        None keeps ``price``. A fall to :math:`\sigma^2 \log(p) / n_{valid}` ("gaussian") lets strong ones in
+        first and weak ones beside them, and keeps out noise that a low price lets in at the beginning.
     learning_rate : float or callable, default=PowerDecay(1.0)
         :math:`\alpha_t = 1/t`.
     quantile : float or callable, default=None
@@ -116,10 +123,10 @@ class Sarsa:
     * *Stages* count from 1 in both trajectories (:math:`1/t` has no value at 0): :math:`T_0` and
       :math:`T_{max}` stages are played, and schedules start again with the main trajectory.
     * *Readings* that contradict each other, or print, are parameters: ``turned_down``, ``start``,
-      ``stages_per_action``, ``reward_window``, ``first_quantile``, ``only_gains``, ``n_screened``. The
-      defaults are the text; ``REVS.paper(reading="published")`` is what comes nearest to the printed tables
-      (experiments/results/revs_readings.md). Classes need ``price=0.01`` besides: no gain in log-likelihood
-      per row is as large as 0.2.
+      ``stages_per_action``, ``reward_window``, ``first_quantile``, ``only_gains``, ``last_price``,
+      ``n_screened``. The defaults are the text; ``REVS.paper(reading="published")``, for banded designs with
+      a ``last_price``, is what comes nearest to the printed tables (experiments/results/revs_readings.md).
+      Classes need ``price=0.01`` besides: no gain in log-likelihood per row is as large as 0.2.
     * *Initial states* of both trajectories are the empty set, plus the units that must always be in.
       :math:`Q_0 = 0`, and the main trajectory goes on with the Q of the preliminary one.
     * *Ties* in equation (5) share the mass of the best action; never-tried actions take part in the arg max
@@ -165,6 +172,7 @@ class Sarsa:
     max_stages: int = 2000
     discount: float = 0.99
     price: float = 0.2
+    last_price: float | None = None
     learning_rate: float | Schedule = field(default_factory=lambda: PowerDecay(1.0))
     quantile: float | Schedule | None = None
     patience: int | None = None
@@ -187,6 +195,12 @@ class Sarsa:
         if self.quantile is not None:
             return as_schedule(self.quantile)
         return LinearRamp(self.first_quantile, 1.0, self.max_stages)
+
+    def price_schedule(self) -> Schedule:
+        """The price of a variable at each main stage."""
+        if self.last_price is None:
+            return as_schedule(self.price)
+        return LinearRamp(self.price, self.last_price, _FALL * self.max_stages)
 
     def for_actions(self, n_actions: int) -> "Sarsa":
         """The same search with its number of main stages as a number."""
@@ -380,7 +394,7 @@ class _Walk:
 
     def _main(self) -> StopReason:
         """Step 3."""
-        tau = self.settings.quantile_schedule()
+        tau, price = self.settings.quantile_schedule(), self.settings.price_schedule()
         patience = self.settings.stages_to_converge(self.environment.n_actions)
         action = self._act(self.state, 1)
         unchanged = 0
@@ -388,6 +402,7 @@ class _Walk:
             if time.perf_counter() >= self.deadline:
                 return "time_budget"
             following = self.environment.after(self.state, action)
+            self.environment.price = price(t)
             step = self.environment.step(self.state, action)
             next_action = self._act(following, t)
             self._learn(t, action, step.reward, following, next_action)
@@ -432,7 +447,7 @@ class _Walk:
             reward=step.reward,
             moved=moved,
             score=step.after if moved else step.before,
-            cost=self.settings.price * float(size),
+            cost=self.environment.price * float(size),
             rows=self.environment.n_read,
         )
 

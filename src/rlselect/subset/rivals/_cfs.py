@@ -162,6 +162,10 @@ class CorrelationFeatureSelection(RivalSelector):
             support=self.support_,
         )
 
+    def _asks_chance(self) -> bool:
+        # a number that tells nothing of classes is one interval; two numbers are always associated a little
+        return hasattr(self, "classes_")
+
     def _facts(self) -> dict[str, Any]:
         return {"Merit of the set": float(self.merit_)}
 

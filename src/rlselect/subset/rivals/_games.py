@@ -100,5 +100,8 @@ class GameSelector(RivalSelector):
             chosen[np.argsort(-values, kind="stable")[: self.n_features_to_select]] = True
         self._keep_selection(problem, chosen, values)
 
+    def _asks_chance(self) -> bool:
+        return False
+
     def _facts(self) -> dict[str, Any]:
         return {"Games": self.n_games_, "Rows judged in a game": self.n_judged}

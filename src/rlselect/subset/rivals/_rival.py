@@ -36,6 +36,11 @@ from rlselect.report import (
 
 Array = NDArray[np.float64]
 
+_NOT_ASKED = (
+    "This method does not ask what chance would do: where nothing matters it selects some variables all the "
+    "same. REVS and ActorCriticPredictor ask."
+)
+
 
 @dataclass(frozen=True)
 class RivalProblem:
@@ -124,6 +129,10 @@ class RivalSelector(Selector):
         """What this method did, by words."""
         return {}
 
+    def _asks_chance(self) -> bool:
+        """Whether a set of useless variables is told from a useful one."""
+        return True
+
     def _worth_words(self) -> str:
         """Head of the column of worths."""
         return "Share of votes"
@@ -159,6 +168,7 @@ class RivalSelector(Selector):
             ),
             "stop_reason": self.stop_reason_,
             "facts": {"Selected": f"{len(chosen)} of {self.n_features_in_:,} variables", **self._facts()},
+            "notes": [] if self._asks_chance() or not chosen else [_NOT_ASKED],
             "sections": [
                 {
                     "title": "Selected variables",

@@ -65,6 +65,7 @@ def test_names_and_shortcuts():
         (lambda: FalseDiscovery(0.0), "share=0.0 was given; it must be a number between 0 and 1"),
         (lambda: MostProbable(-1), "k=-1 was given; it must be an integer of at least 0"),
         (lambda: read_rule(k=3, fdr=0.1), "fdr=0.1, k=3 were given; they are different rules"),
+        (lambda: read_rule(fdr=2), "fdr=2 was given; it must be a number between 0 and 1"),
     ],
 )
 def test_messages(make, message):

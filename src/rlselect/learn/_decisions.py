@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._options import NONE, check_options, number, whole
+from rlselect._options import NONE, check_options, check_value, number, whole
 
 Floats = NDArray[np.float64]
 RuleName = Literal["auto", "f1"]
@@ -174,6 +174,7 @@ def read_rule(
     if threshold is not None:
         return Cutoff(threshold)
     if fdr is not None:
+        check_value("fdr", fdr, FalseDiscovery._options["share"])
         return FalseDiscovery(fdr)
     if k is not None:
         return MostProbable(k)

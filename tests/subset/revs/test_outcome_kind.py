@@ -127,6 +127,15 @@ def test_impossible_times_are_told(time, parts, message):
         read_survival(time, parts, "efron")
 
 
+def test_a_tuple_of_two_responses_is_told_from_a_time_and_its_event():
+    frame = pd.DataFrame({"a": TIME, "b": TIME + 1.0, "event": EVENT, "x": [0.0, 1.0, 3.0, 2.0]})
+    with pytest.raises(ValueError, match=r"two responses are a list, y=\['a', 'b'\]"):
+        REVS().fit(frame, ("a", "b"))
+    # two names of which one holds events are what they seem
+    with pytest.raises(ValueError, match="swap them"):
+        REVS().fit(frame, ("event", "a"))
+
+
 def test_three_labels_are_classes():
     text = np.array(["b", "a", "c"] * 3, dtype=object)
     family, classes, codes = read_response(text, "auto")

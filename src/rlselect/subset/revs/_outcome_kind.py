@@ -193,6 +193,21 @@ def read_events(event: NDArray) -> NDArray[np.bool_]:
     return values
 
 
+def check_pair(y: tuple[str, str], time: NDArray, event: NDArray) -> None:
+    """Refuse two names that "auto" takes for a time and its event, where none of the two holds events.
+
+    A list of the same names would have been two responses.
+    """
+    if _is_flag(np.asarray(time)):
+        return
+    try:
+        read_events(event)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{error} The tuple y={y!r} names a time and its event; two responses are a list, y={list(y)!r}."
+        ) from None
+
+
 def _refuse(bad: NDArray[np.bool_], name: str, values: Floats, needed: str) -> None:
     if bad.any():
         row = int(np.argmax(bad))

@@ -8,7 +8,7 @@ from rlselect._options import refuse_unused
 from rlselect.data import DataSource, category_order, load_source, open_source, require_rows
 from rlselect.learn import EpsilonGreedy, Policy, Softmax, as_policy
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._outcome_kind import OUTCOMES, is_survival, survival_parts
+from rlselect.subset.revs._outcome_kind import OUTCOMES, check_pair, is_survival, survival_parts
 from rlselect.subset.revs._problem import Problem, pose_problem
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._structure_options import read_structure
@@ -64,6 +64,8 @@ def read_problem(
         owner=name,
         extra=extra,
     )
+    if isinstance(y, tuple) and family != selector.family:
+        check_pair(y, table.targets(), table.extra["event"])
     weight = getattr(table, "sample_weight", None)
     # rows that count zero times are no rows
     require_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), 3, name)

@@ -85,6 +85,25 @@ def copies(n, p, seed):
     return SimpleNamespace(X=X, y=X @ coef + rng.standard_normal(n), support=coef != 0)
 
 
+def by_group(X, eta, noise, rng):
+    """A column of 0 and 1 says which rows have 400 times the variance of the others."""
+    X = np.column_stack([X[:, 0] > 0, X[:, 1:]]).astype(float)
+    return X, 0.5 * noise * np.where(X[:, 0] > 0, 20.0, 1.0)
+
+
+# how uneven noise may be, and what of X says so
+UNEVEN = {
+    "uneven": lambda X, eta, noise, rng: (X, noise * np.exp(1.5 * X[:, 0])),
+    "mildly": lambda X, eta, noise, rng: (X, noise * np.exp(0.5 * X[:, 0])),
+    "away": lambda X, eta, noise, rng: (X, 0.5 * noise * np.exp(1.2 * np.abs(X[:, 0]))),
+    "fitted": lambda X, eta, noise, rng: (X, 0.3 * noise * np.exp(0.6 * np.abs(eta))),
+    "groups": by_group,
+    "drift": lambda X, eta, noise, rng: (X, noise * np.geomspace(0.1, 5.0, len(X))),
+    "several": lambda X, eta, noise, rng: (X, noise * np.exp(0.9 * X[:, :3].sum(axis=1))),
+    "tails": lambda X, eta, noise, rng: (X, rng.standard_t(2, len(X)) * np.exp(1.2 * X[:, 0])),
+}
+
+
 def noisy(kind, n, p, seed, size=0.6):
     """Ten effects; noise that is normal, has heavy tails, is spoilt in some rows or ruled by a column."""
     rng = np.random.default_rng(seed)
@@ -98,8 +117,8 @@ def noisy(kind, n, p, seed, size=0.6):
         noise = rng.laplace(size=n)
     elif kind == "spoilt":
         noise *= np.where(rng.random(n) < 0.1, 10.0, 1.0)
-    elif kind == "uneven":
-        noise = noise * np.exp(1.5 * X[:, 0])
+    elif kind in UNEVEN:
+        X, noise = UNEVEN[kind](X, X @ coef, noise, rng)
     return SimpleNamespace(X=X, y=X @ coef + noise, support=coef != 0)
 
 
@@ -156,9 +175,10 @@ def cells():
         "linear-copies": ("gaussian", partial(copies, 200, 200)),
         "linear-nothing": ("gaussian", partial(table, "banded", 200, 200, "gaussian", 0)),
     }
-    for kind in ("normal", "student", "cauchy", "laplace", "spoilt", "uneven"):
+    for kind in ("normal", "student", "cauchy", "laplace", "spoilt", *UNEVEN):
         out[f"noise-{kind}"] = ("gaussian", partial(noisy, kind, 200, 200))
-    out["noise-student-nothing"] = ("gaussian", partial(noisy, "student", 200, 200, size=0.0))
+    for kind in ("student", *UNEVEN):
+        out[f"noise-{kind}-nothing"] = ("gaussian", partial(noisy, kind, 200, 200, size=0.0))
     return [_runner.Cell(name, family, make) for name, (family, make) in out.items()]
 
 

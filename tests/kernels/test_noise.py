@@ -109,3 +109,19 @@ def test_log_variances_are_the_most_likely_ones():
 
     values = [likelihood(by) for by in (slope - 0.05, slope, slope + 0.05)]
     assert np.argmax(values) == 1
+
+
+def test_variances_may_differ_by_any_factor():
+    # rows whose variance was held to 55 times the middle spoke for heavy tails, which normal noise has not
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((300, 20))
+        residual = rng.standard_normal(300) * np.exp(1.5 * Z[:, 3])
+        kind = noise_kind(residual, np.ones(300), Z, np.log(20) + 2.0, 3.0)
+        assert kind.degrees == np.inf
+        assert np.exp(0.5 * kind.logs.max()) > 30.0
+        # as likely as the truth, but that no row may count for a hundred
+        truth = np.maximum(3.0 * (Z[:, 3] - Z[:, 3].mean()), -4.0)
+        even = residual * np.exp(-0.5 * truth)
+        known = stats.norm.logpdf(even, scale=np.std(even)).sum() - 0.5 * truth.sum()
+        assert kind.value > known - 0.5

@@ -21,8 +21,9 @@ _MOST_REFUSED = 10
 _STEPS = 12
 # tails are lighter once uneven rows are known, and these better known beside the right tails
 _TURNS = 2
-# log variances of rows differ by no more than this from the middle: a row must not count for a hundred
-_WIDEST = 4.0
+# log variances about the middle: no row may count for a hundred, while one may be so noisy that it counts
+# for nothing. Were it held to a smaller variance, it would speak for heavy tails of all rows
+_LEAST, _MOST = -4.0, 12.0
 
 
 class NoiseKind(NamedTuple):
@@ -120,10 +121,12 @@ def _fit_terms(residual: Floats, weight: Floats, Z: Floats, degrees: float) -> F
     hessian = information * (Z * weight[:, None]).T @ Z + 1e-6 * weight.sum() * np.eye(Z.shape[1])
     for _ in range(_STEPS):
         excess = _excess(residual, weight, logs, degrees)
+        # rows at an end say nothing for going beyond it
+        excess[(logs == _LEAST) & (excess < 0) | (logs == _MOST) & (excess > 0)] = 0.0
         # the expected curvature, and a step that is short while the variances are far off
         step = np.linalg.solve(hessian, Z.T @ (weight * excess))
         coef += step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))
-        logs = np.clip(Z @ coef, -_WIDEST, _WIDEST)
+        logs = np.clip(Z @ coef, _LEAST, _MOST)
     return logs
 
 

@@ -7,6 +7,9 @@ from sklearn.linear_model import LogisticRegression
 
 import rlselect
 from rlselect import REVS
+from rlselect.kernels import class_contrasts
+from rlselect.subset.revs import _outcome_model as outcome_model
+from rlselect.subset.revs._outcome_kind import OutcomeKind
 from rlselect.subset.revs.evidence import fit_outcome
 
 N, P = 150, 6
@@ -201,3 +204,64 @@ def test_a_ridge_of_all_columns_has_a_share_where_left_out_rows_ask_for_it():
     assert alone._average.share_of_all == 0.0
     assert np.all(mixed.coef_average_ != 0)
     assert "a ridge regression on all columns" in str(mixed.summary().dict["notes"])
+
+
+def three_classes(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = np.argmax(X[:, :1] * [1.0, 0.0, -1.0] + rng.gumbel(size=(n, 3)), axis=1)
+    return OutcomeKind("multinomial", 3), (X, y.astype(float), None, None)
+
+
+def test_without_some_rows_a_subset_weighs_its_share_over_their_density():
+    kind, (X, y, *_) = three_classes()
+    folds, places = np.arange(60) % 5, [np.array([0]), np.array([1, 2]), np.array([], dtype=int)]
+    weights = np.array([0.5, 0.3, 0.2])
+    rows, signs = (X, y, None, None), np.zeros(4)
+    fits = outcome_model._held_out(kind, rows, places, weights, 0.5, None, folds, signs)
+    for fold, (mean, refit) in enumerate(fits):
+        inside, left = folds != fold, folds == fold
+        modes = list(outcome_model._modes(kind, (X[inside], y[inside], None, None), places, 0.5, signs))
+        share = weights.copy()
+        for i, mode in enumerate(modes):
+            eta = (X[left] @ mode.coef + mode.own) @ class_contrasts(3).T
+            told = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+            share[i] /= np.prod(told[np.arange(len(told)), y[left].astype(int)])
+        share /= share.sum()
+        expected = sum(s * mode.coef for s, mode in zip(share, modes, strict=True))
+        np.testing.assert_allclose(mean.coef, expected, atol=1e-10)
+        # the refit is that of the columns that weigh more than half without the fold
+        often = [share[0], share[1], share[1], 0.0]
+        np.testing.assert_array_equal(refit.coef.any(axis=1), np.array(often) > 0.5)
+    # rows that belong together change no weights
+    kept = outcome_model._held_out(kind, rows, places, weights, 0.5, np.array([0]), folds, signs)
+    expected = sum(s * mode.coef for s, mode in zip(weights, modes, strict=True))
+    np.testing.assert_allclose(kept[-1][0].coef, expected, atol=1e-10)
+
+
+def test_subsets_of_a_wrong_sign_do_not_count_without_a_fold_either():
+    kind, rows = three_classes()
+    places, weights = [np.array([0]), np.array([1])], np.array([0.7, 0.3])
+    modes = [None, next(outcome_model._modes(kind, rows, places[1:], 0.5, np.zeros(4)))]
+    np.testing.assert_array_equal(outcome_model._share_without(kind, rows, modes, weights), [0.0, 1.0])
+    np.testing.assert_array_equal(outcome_model._share_without(kind, rows, [None, None], weights), weights)
+    nothing = outcome_model._blend(kind, rows, [None, None], weights)
+    assert not nothing.coef.any()
+    told = np.exp(class_contrasts(3) @ nothing.own)
+    np.testing.assert_allclose(told / told.sum(), np.bincount(rows[1].astype(int)) / 60, atol=0.02)
+
+
+def test_a_ridge_that_begins_at_the_last_one_is_the_same():
+    kind, rows = three_classes()
+    ridge = outcome_model._Ridge(kind, rows)
+    for slab in (0.01, 0.1, 10.0):
+        again = outcome_model._Ridge(kind, rows).under(slab)
+        np.testing.assert_allclose(ridge.under(slab).coef, again.coef, atol=0.01)
+
+
+def test_of_many_classes_too_all_columns_may_have_a_share():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 15))
+    y = np.argmax(X @ rng.normal(0.0, 0.35, (15, 9)) + rng.gumbel(size=(400, 9)), axis=1)
+    fit = REVS(random_state=0).fit(X, np.array(list("abcdefghi"))[y])
+    assert fit._average.share_of_all > 0.2

@@ -17,9 +17,13 @@ _TERM_PROOF = 2.0
 _TAIL_PROOF = 3.0
 # numbers of a table whose columns are all asked about the noise, and not the selected ones only
 _MOST_NUMBERS = 4_000_000
-# refits on the rows that the last one has made, until no response moves by this share of the scale
+# refits on the rows that the last one has made, until no response moves by this share of its own scale, nor
+# the log variance of any row by more than this
 _MOST_FITS = 20
+# of which so many take whole steps: where tails are heavy these may lead to and fro for ever
+_WHOLE_STEPS = 8
 _SETTLED = 0.01
+_SETTLED_LOGS = 0.1
 
 
 @dataclass(frozen=True)
@@ -87,8 +91,8 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
     inside = X if few else X[:, columns]
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
     away = np.abs(X - np.average(X, axis=0, weights=w))
-    y, weight = given, w
-    for _ in range(_MOST_FITS):
+    y, weight, logs = given, w, np.zeros(len(given))
+    for done in range(_MOST_FITS):
         fit = fit_glm(inside, y, "gaussian", weight, batch.offset)
         fitted = fit.intercept + inside @ fit.coef + known
         residual = given - fitted
@@ -102,9 +106,13 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
         y = fitted + size * shorten(residual / size, kind.degrees, kind.scale)
         weight = w / size**2
         weight *= w.sum() / weight.sum()
-        if np.abs(y - before).max() <= _SETTLED * kind.scale:
+        moved, logs = np.abs(kind.logs - logs).max(), kind.logs
+        apart = np.abs(y - before) / np.maximum(size, 1.0)
+        if moved <= _SETTLED_LOGS and apart.max() <= _SETTLED * kind.scale:
             noise = Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
             return Explained(noise, kind.value)
+        if done >= _WHOLE_STEPS:
+            y = 0.5 * (before + y)
     # few rows can be told in ever other ways: what does not settle is no kind of noise
     return Explained(None, -np.inf)
 

@@ -1,6 +1,7 @@
 """The model of the selected columns, and of the average over subsets, for responses that are no numbers."""
 
 import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect._clock import OutOfTime, stop_if_late, time_is_up, while_time
-from rlselect.kernels import class_contrasts
+from rlselect.kernels import Outcome, class_contrasts
 from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._dependence import Dependence, describe
@@ -20,7 +21,6 @@ from rlselect.subset.revs._left_out import SHARES, stacked_share
 from rlselect.subset.revs._outcome_kind import OutcomeKind
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._search import is_large
-from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     OutcomeFit,
     SeparationWarning,
@@ -40,7 +40,7 @@ _JUDGES = 10
 _FOLDS = 5
 _SLABS = 8
 # rows times squared coefficients up to which the ridge of all columns is tried, and its widest prior
-_ALL_COLUMNS = 5e6
+_ALL_COLUMNS = 1e8
 _WIDEST = 100.0
 # so many wider ones that are worse end the search: what is wider still is worse, and takes the longest to fit
 _WORSE = 2
@@ -238,13 +238,13 @@ def _average(
     rows = _counting(found.gather(design))
     slab = _slab(problem, kind, rows, places)
     signs = np.zeros(len(design)) if problem.structure is None else problem.structure.signs[design]
-    mean = _mean_of(kind, rows, places, visited.weights, slab, signs)
+    mean = _blend(kind, rows, _modes(kind, rows, places, slab, signs), visited.weights)
     losses: tuple[float, float, float] = (np.nan, np.nan, np.nan)
     share = 0.0
     if folds is not None and np.isin(columns, design).all():
-        chosen = np.searchsorted(design, columns)
+        alone = None if problem.together is None else np.searchsorted(design, columns)
         with suppress(OutOfTime):  # then the refit answers
-            judged = _held_out(kind, rows, places, visited, slab, chosen, folds, signs)
+            judged = _held_out(kind, rows, places, visited.weights, slab, alone, folds, signs)
             ridge = None if all_columns is None else _ridge_of_all(kind, rows, folds)
             losses, share = _compared(kind, rows, folds, judged, ridge)
             if share and ridge is not None:
@@ -279,15 +279,10 @@ def _all_columns(problem: Problem, found: Found, kind: OutcomeKind) -> NDArray[n
     return columns if plain and size <= n and n * size**2 <= _ALL_COLUMNS else None
 
 
-def _mean_of(
-    kind: OutcomeKind,
-    rows: tuple,
-    places: list[NDArray[np.intp]],
-    weights: Floats,
-    slab: float,
-    signs: NDArray,
-) -> OutcomeFit:
-    """Mean of the modes of some subsets, on the scale of the data; those with a wrong sign do not count.
+def _modes(
+    kind: OutcomeKind, rows: tuple, places: list[NDArray[np.intp]], slab: float, signs: NDArray
+) -> Iterator[OutcomeFit | None]:
+    """Modes of some subsets on the scale of the data; None for those with a wrong sign.
 
     The heaviest come first, and may be all there is time for.
     """
@@ -297,18 +292,35 @@ def _mean_of(
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     standard = np.ascontiguousarray(Z.T if outcome.order is None else Z.T[:, outcome.order])
     f, q = outcome.n_own, outcome.n_predictors
-    own, coef, total = np.zeros(f), np.zeros((A.shape[1], q)), 0.0
-    for where, share in while_time(zip(places, weights / weights.sum(), strict=True)):
+    for where in while_time(places):
         start = np.concatenate([outcome.start(), np.zeros(len(where) * q)])
         mode = outcome_mode(outcome, standard[where], slab, start)
-        if np.any(mode.coef[f:].reshape(-1, q) * signs[where, None] < 0):
-            continue
-        total += share
-        own += share * mode.coef[:f]
-        coef[where] += share * mode.coef[f:].reshape(-1, q)
-    own = own / total if total else outcome.start()
-    coef /= max(total, 1e-300) * scale[:, None]
-    size = coef.size
+        coef = np.zeros((A.shape[1], q))
+        coef[where] = mode.coef[f:].reshape(-1, q)
+        wrong = np.any(coef * signs[:, None] < 0)
+        yield None if wrong else _as_given(outcome, mode.coef[:f], coef, shift, scale)
+
+
+def _blend(kind: OutcomeKind, rows: tuple, modes: Iterable[OutcomeFit | None], weights: Floats) -> OutcomeFit:
+    """Mean of some modes; those with a wrong sign do not count."""
+    total, own, coef = 0.0, np.zeros(0), np.zeros(0)
+    for mode, share in zip(modes, weights, strict=False):
+        if mode is not None:
+            own = own + share * mode.own if total else share * mode.own
+            coef = coef + share * mode.coef if total else share * mode.coef
+            total += share
+    if total:
+        size = coef.size
+        return OutcomeFit(own / total, coef / total, np.zeros((size, size)), False, np.nan)
+    outcome = kind.make(*rows[1:])
+    p = rows[0].shape[1]
+    nothing = np.zeros((p, outcome.n_predictors))
+    return _as_given(outcome, outcome.start(), nothing, np.zeros(p), np.ones(p))
+
+
+def _as_given(outcome: Outcome, own: Floats, coef: Floats, shift: Floats, scale: Floats) -> OutcomeFit:
+    """A model of standardised columns on the scale of the data."""
+    coef, size = coef / scale[:, None], coef.size
     return OutcomeFit(outcome.absorb(own, -shift @ coef), coef, np.zeros((size, size)), False, np.nan)
 
 
@@ -330,27 +342,47 @@ def _slab(problem: Problem, kind: OutcomeKind, rows: tuple, places: list[NDArray
     return float(slabs[int(np.argmax(tried))])
 
 
+class _Ridge:
+    """The ridge of all columns on some rows; each begins at the one before, under a narrower prior."""
+
+    def __init__(self, kind: OutcomeKind, rows: tuple) -> None:
+        A, y, weight, offset = rows
+        self.outcome = kind.make(y, weight, offset)
+        w = np.ones(len(y)) if weight is None else weight
+        Z, self.shift, self.scale = standardise(np.asarray(A, dtype=np.float64), w)
+        order = slice(None) if self.outcome.order is None else self.outcome.order
+        self.standard = np.ascontiguousarray(Z.T[:, order])
+        none = np.zeros(A.shape[1] * self.outcome.n_predictors)
+        self.coef = np.concatenate([self.outcome.start(), none])
+
+    def under(self, slab: float) -> OutcomeFit:
+        """The mode under this prior variance."""
+        self.coef = outcome_mode(self.outcome, self.standard, slab, self.coef).coef
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        return _as_given(self.outcome, self.coef[:f], self.coef[f:].reshape(-1, q), self.shift, self.scale)
+
+
 def _ridge_of_all(
     kind: OutcomeKind, rows: tuple, folds: NDArray[np.intp]
 ) -> tuple[OutcomeFit, list[OutcomeFit]]:
     """The ridge of all columns, and that without each fold; what is left out says how wide its prior is."""
-    p, n = rows[0].shape[1], float(len(rows[1]) if rows[2] is None else rows[2].sum())
-    everything, none = [np.arange(p)], np.zeros(p)
+    n = float(len(rows[1]) if rows[2] is None else rows[2].sum())
+    outside = [_part(rows, folds == fold) for fold in range(_FOLDS)]
+    ridges = [_Ridge(kind, _part(rows, folds != fold)) for fold in range(_FOLDS)]
     fits: list[list[OutcomeFit]] = []
     losses: list[float] = []
     slabs = np.geomspace(0.1 / n, _WIDEST, _SLABS)
     for slab in slabs:
         fits.append([])
-        for fold in range(_FOLDS):
-            inside = _part(rows, folds != fold)
-            fits[-1].append(_mean_of(kind, inside, everything, np.ones(1), float(slab), none))
+        for ridge in ridges:
+            fits[-1].append(ridge.under(float(slab)))
             stop_if_late()
-        loss = sum(_loss(kind, _part(rows, folds == i), fit) for i, fit in enumerate(fits[-1]))
+        loss = sum(_loss(kind, part, fit) for part, fit in zip(outside, fits[-1], strict=True))
         losses.append(loss if np.isfinite(loss) else np.inf)
         best = int(np.argmin(losses))
         if len(losses) > best + _WORSE:
             break
-    return _mean_of(kind, rows, everything, np.ones(1), float(slabs[best]), none), fits[best]
+    return _Ridge(kind, rows).under(float(slabs[best])), fits[best]
 
 
 def _part(rows: tuple, mask: NDArray) -> tuple[Any, ...]:
@@ -361,25 +393,50 @@ def _held_out(
     kind: OutcomeKind,
     rows: tuple,
     places: list[NDArray[np.intp]],
-    visited: Visited,
+    weights: Floats,
     slab: float,
-    chosen: NDArray[np.intp],
+    chosen: NDArray[np.intp] | None,
     folds: NDArray[np.intp],
     signs: NDArray,
 ) -> list[tuple[OutcomeFit, OutcomeFit]]:
-    """The average and the refit without each fold, both with coefficients of all columns."""
+    """The average and the refit without each fold, both with coefficients of all columns.
+
+    Without a fold a subset weighs its share divided by the density that it gives to the responses there: rows
+    that have had a part in choosing subsets think too well of these. The refit is that of the columns that
+    would be selected then. Rows that belong together repeat one another, and say less than their
+    density: where columns are `chosen`, weights and columns stay as they are.
+    """
+    places, weights = places[:_JUDGES], weights[:_JUDGES]
+    inside = np.zeros((len(places), rows[0].shape[1]))
+    for i, where in enumerate(places):
+        inside[i, where] = 1.0
     fits = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
         for fold in range(_FOLDS):
-            inside = _part(rows, folds != fold)
-            mean = _mean_of(kind, inside, places[:_JUDGES], visited.weights[:_JUDGES], slab, signs)
-            refit = fit_outcome(inside[0][:, chosen], inside[1], kind.make, inside[2], inside[3])
-            coef = np.zeros_like(mean.coef)
-            coef[chosen] = refit.coef
-            fits.append((mean, replace(refit, coef=coef)))
+            known, left = _part(rows, folds != fold), _part(rows, folds == fold)
+            modes, share = list(_modes(kind, known, places, slab, signs)), weights
             stop_if_late()
+            columns = chosen
+            if columns is None:
+                share = _share_without(kind, left, modes, weights)
+                columns = np.flatnonzero(share @ inside > 0.5)
+            mean = _blend(kind, known, modes, share)
+            refit = fit_outcome(known[0][:, columns], known[1], kind.make, known[2], known[3])
+            coef = np.zeros_like(mean.coef)
+            coef[columns] = refit.coef
+            fits.append((mean, replace(refit, coef=coef)))
     return fits
+
+
+def _share_without(kind: OutcomeKind, left: tuple, modes: list[OutcomeFit | None], weights: Floats) -> Floats:
+    """What subsets weigh without the rows that are `left` out."""
+    losses = np.array([np.inf if mode is None else _loss(kind, left, mode) for mode in modes])
+    share = np.where(np.isfinite(losses), np.log(weights) + losses, -np.inf)
+    if np.isneginf(share).all():
+        return weights
+    share = np.exp(share - share.max())
+    return np.asarray(share / share.sum())
 
 
 def _loss(kind: OutcomeKind, rows: tuple, fit: OutcomeFit) -> float:

@@ -101,7 +101,7 @@ def test_the_data_are_never_written_over(command, option, tmp_path):
 
 
 def test_pipes_are_no_files(tmp_path, monkeypatch):
-    """A pipe was refused as broken Parquet; results went into a file called -, or were lost after the search."""
+    """A pipe was refused as broken Parquet; results went into a file called - or were lost."""
     monkeypatch.chdir(tmp_path)
     parquet.write_table(table(), "d.parquet")
     os.mkfifo("rows")

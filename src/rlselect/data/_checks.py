@@ -124,7 +124,8 @@ def check_length(values: Sized, n_rows: int, name: str, table: str = "X") -> Non
 
 def warn_of_order(table: Any, values: Any, name: str, called: str = "X") -> None:
     """Rows meet by position: of two indices with the same labels in another order, one was sorted alone."""
-    mine, other = getattr(table, "index", None), getattr(values, "index", None)
+    mine: Any = getattr(table, "index", None)
+    other: Any = getattr(values, "index", None)
     # lists have an index too, which is a method
     if not (hasattr(mine, "equals") and hasattr(other, "equals")) or len(mine) != len(other):
         return

@@ -22,16 +22,16 @@ class NeverTaken(NamedTuple):
     action : label
     where : str
         Such as "age above 71".
-    count : int
+    n_able : int
         Subjects there who could have taken it.
     """
 
     action: object
     where: str
-    count: int
+    n_able: int
 
     def __str__(self) -> str:
-        return f"none of the {self.count} subjects with {self.where} took {spell(str(self.action))}"
+        return f"none of the {self.n_able} subjects with {self.where} took {spell(str(self.action))}"
 
 
 def find_never_taken(stage: StageData) -> list[NeverTaken]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rlselect._options import refuse_unused
-from rlselect.data import DataSource, category_order, load_source, open_source, require_rows
+from rlselect.data import DataSource, Table, category_order, load_source, open_source, require_rows
 from rlselect.learn import EpsilonGreedy, Policy, Softmax, as_policy
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._outcome_kind import OUTCOMES, check_pair, is_survival, survival_parts
@@ -65,6 +65,7 @@ def read_problem(
         extra=extra,
     )
     if isinstance(y, tuple) and family != selector.family:
+        assert isinstance(table, Table)
         check_pair(y, table.targets(), table.extra["event"])
     weight = getattr(table, "sample_weight", None)
     # rows that count zero times are no rows

@@ -81,9 +81,10 @@ class Sarsa:
         :math:`\lambda` of equation (3), on the scale of the squared response for "gaussian" and of a
         log-likelihood per row for the other families.
     last_price : float, default=None
-        Price of the last main stages: over the first seven tenths of them it changes on a line from ``price``.
-        None keeps ``price``. A fall to :math:`\sigma^2 \log(p) / n_{valid}` ("gaussian") lets strong ones in
-        first and weak ones beside them, and keeps out noise that a low price lets in at the beginning.
+        Price of the last main stages: over the first seven tenths of them it changes on a line from
+        ``price``. None keeps ``price``. A fall to :math:`\sigma^2 \log(p) / n_{valid}` ("gaussian") lets
+        strong ones in first and weak ones beside them, and keeps out noise that a low price lets in at the
+        beginning.
     learning_rate : float or callable, default=PowerDecay(1.0)
         :math:`\alpha_t = 1/t`.
     quantile : float or callable, default=None

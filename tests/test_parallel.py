@@ -55,7 +55,7 @@ def restarts_of_policy_iteration(**jobs):
 
 
 def trial():
-    simulated = make_regime_trial("I", 60, 5, random_state=0)
+    simulated = make_regime_trial("I", 60, 5, random_state=1)
     return TrialData.from_wide(simulated.columns, simulated.stages)
 
 

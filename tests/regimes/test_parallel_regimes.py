@@ -10,7 +10,7 @@ from rlselect.simulate import make_regime_trial
 
 
 def made(n_stages):
-    simulated = make_regime_trial("I", 60, 5, random_state=0)
+    simulated = make_regime_trial("I", 60, 5, random_state=1)
     return TrialData.from_wide(simulated.columns, simulated.stages[:n_stages])
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 __all__ = ["TreeNode", "find_tree"]
 
-# Gains below this share of the scores' size are rounding.
+# Gains below this share of the scores' size are rounding: so are differences of two splits that ask the same in
+# another order, of which the first is taken.
 _ROUNDING = 1e-9
 # Splits must gain so many standard errors of their gain: the best of many looks good by chance.
 _STANDARD_ERRORS = 1.0
@@ -99,7 +100,7 @@ def _search(sides: np.ndarray, scores: np.ndarray, depth: int, least: int) -> tu
     else:
         counts = sides.sum(axis=0)
         candidates = np.flatnonzero((counts >= least) & (len(scores) - counts >= least)).tolist()
-    margin = _ROUNDING * float(np.abs(scores).sum())
+    margin = _margin(scores)
     for split in candidates:
         low = sides[:, split] > 0
         (left, lower), (right, higher) = (
@@ -147,4 +148,10 @@ def _best_split(sides: np.ndarray, scores: np.ndarray, depth: int, least: int) -
             )
             deeper.append(gain.max(axis=1))
         lower, upper = np.maximum(lower, deeper[0]), np.maximum(upper, deeper[1])
-    return int(np.where(possible, lower + upper, -np.inf).argmax())
+    values = np.where(possible, lower + upper, -np.inf)
+    return int(np.argmax(values >= values.max() - _margin(scores)))
+
+
+def _margin(scores: np.ndarray) -> float:
+    """Sums that differ by less are the same but for rounding."""
+    return _ROUNDING * float(np.abs(scores).sum())

@@ -11,8 +11,8 @@ import numpy as np
 
 __all__ = ["TreeNode", "find_tree"]
 
-# Gains below this share of the scores' size are rounding: so are differences of two splits that ask the same in
-# another order, of which the first is taken.
+# Gains below this share of the scores' size are rounding: so are differences of two splits that ask the same
+# in another order, of which the first is taken.
 _ROUNDING = 1e-9
 # Splits must gain so many standard errors of their gain: the best of many looks good by chance.
 _STANDARD_ERRORS = 1.0

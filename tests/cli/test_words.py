@@ -394,6 +394,7 @@ def test_reading_that_is_not_counted_is_told_before_and_leaves_the_search_its_ti
 
     _read_in_parts(monkeypatch)
     monkeypatch.setattr(_clock, "_READ", 0.0)
+    monkeypatch.setattr(_clock, "_READ_SHARE", 0.0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 5))
     table = {f"x{k}": X[:, k] for k in range(5)} | {"y": X[:, 0] + rng.normal(size=6000)}

@@ -3,11 +3,7 @@
 Runs that are in the file of replicates are not repeated; --seconds stops before the next run that would begin
 later. The table holds what there is.
 
-    python experiments/revs_readings.py --replicates 3 --out experiments/results/revs_readings.md
-    python experiments/revs_readings.py --replicates 20 --out experiments/results/revs_readings.md \\
-        --columns 200 400 --readings published 'published, price falls' 'published, price .01'
-    python experiments/revs_readings.py --replicates 8 --out experiments/results/revs_readings.md \\
-        --columns 200 400 800 --readings literal published 'published, price falls' --seconds 900
+    python experiments/revs_readings.py --replicates 20 --out experiments/results/revs_readings.md
 """
 
 import time
@@ -112,10 +108,11 @@ def main():
         "Print is the F1 of the printed number of variables and PPV, by structure. Literal: 2,000 draws,",
         "most of them uniform, never propose a given one of 800 variables with probability e^-2.5, and at a",
         "quantile of .6 the state fills up. Banded: an interior variable gains .22 against a price of .2,",
-        "less than its noise from batch to batch; a lower price keeps more of them. Logistic: the reward is",
-        "the log likelihood of a row, of which a true variable gains some hundredths, so that the price .2,",
-        "the only one that the paper names, empties the set; .01 is the best of three. Where banded comes",
-        "nearest to print, at .05, block and sparse take useless ones in: no one price reaches print in all.",
+        "less than its noise from batch to batch; a lower price keeps more of them, and at .05 block and",
+        "sparse take useless ones in: no one price reaches print in all. A price that falls comes nearest,",
+        "short of print in banded. Logistic: the reward is the log likelihood of a row, of which a true",
+        "variable gains some hundredths, so that the price .2, the only one that the paper names, empties",
+        "the set; with .01, the best of three, block and sparse are at print and banded is not.",
     ]
     runs = plan(args.replicates, args.seed, args.readings, args.columns)
     run_readings(args, __doc__, runs, one, table, title=title, remarks=remarks)

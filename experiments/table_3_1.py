@@ -1,7 +1,7 @@
 """Table 3.1: how often risk-RFE ranks every feature that matters before every other one, beside the lasso.
 
-python experiments/table_3_1.py --machines SVM-RBF --replicates 100 20 5 --out experiments/results/table_3_1
-python experiments/table_3_1.py --machines SVR-linear --replicates 4 1 1 --out experiments/results/table_3_1
+python experiments/table_3_1.py --machines SVM-RBF --replicates 100 22 22 --out experiments/results/table_3_1
+python experiments/table_3_1.py --machines SVR-linear --replicates 22 22 22 --out experiments/results/table_3_1
 """
 
 import time

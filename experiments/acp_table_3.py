@@ -3,7 +3,7 @@
     table="python experiments/acp_table_3.py --out experiments/results/acp_table_3 --resume"
     $table --methods 'acp,acp-linear,lasso*,forest' --replicates 10 --seed 3000
     $table --methods tvs --replicates 20
-    $table --cells '*p50*' --methods cfs,acp-literal,acp-published --replicates 4
+    $table --cells '*p50*' --methods cfs,acp-literal,acp-published --replicates 20
     $table --cells '*p300*' --methods cfs,acp-published --replicates 1
 
 The table says p = 300, but the figures of ACP and of the lasso belong to p = 50: ACP with the linear

@@ -1,7 +1,6 @@
 """Table 3.1: how often risk-RFE ranks every feature that matters before every other one, beside the lasso.
 
-python experiments/table_3_1.py --machines SVM-RBF --replicates 100 22 22 --out experiments/results/table_3_1
-python experiments/table_3_1.py --machines SVR-linear --replicates 22 22 22 --out experiments/results/table_3_1
+python experiments/table_3_1.py --replicates 100 100 100 --out experiments/results/table_3_1
 """
 
 import time
@@ -74,7 +73,7 @@ def main():
         f"Table 3.1, replicates from seed {args.seed} on, as many as are named (the dissertation: 100).",
         "Made by",
         "",
-        *(f"    {command}" for command in __doc__.splitlines()[-2:]),
+        *(f"    {command}" for command in __doc__.splitlines()[-1:]),
         "",
         "| machine | d, d0 | n | replicates | RFE none / one / more errors | paper none | lasso none | "
         "paper lasso | s per fit |",

@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["known_form"]
 
-STEPS, CHAINS = 2000, 16
+STEPS, CHAINS = 2000, 64
 # of the proposals, those that do not ask how much the classes move with a column
 BLIND = 0.3
 

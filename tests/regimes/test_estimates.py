@@ -6,17 +6,43 @@ from rlselect.regimes._estimates import from_scores
 from rlselect.regimes._sample import Sample
 
 
-def test_few_heavy_scores_widen_the_interval():
-    def reach(scores):
-        found = from_scores(scores, "dr", 0.95)
-        return (found.interval[1] - found.value) / found.standard_error
+def reaches(scores):
+    """Of the interval below and above the value, in standard errors."""
+    found = from_scores(scores, "dr", 0.95)
+    return (np.array([-1.0, 1.0]) * (np.array(found.interval) - found.value)) / found.standard_error
 
-    rng = np.random.default_rng(0)
-    light, heavy = rng.standard_normal(400), np.zeros(400)
-    heavy[:4] = 1.0
-    assert reach(light) == pytest.approx(student.ppf(0.975, 399), abs=0.005)
-    assert reach(heavy) == pytest.approx(student.ppf(0.975, 800 / (400 / 4 - 3)), rel=0.02)
+
+def test_few_heavy_scores_widen_the_interval():
+    light, heavy = student.ppf(np.linspace(0.001, 0.999, 400), 1e6), np.zeros(400)
+    heavy[:2], heavy[2:4] = 1.0, -1.0
+    np.testing.assert_allclose(reaches(light), student.ppf(0.975, 399), atol=0.005)
+    np.testing.assert_allclose(reaches(heavy), student.ppf(0.975, 800 / (400 / 4 - 1)), rtol=0.02)
     assert np.isfinite(from_scores(np.ones(5), "dr", 0.95).interval).all()
+
+
+def test_the_interval_of_skewed_scores_reaches_to_the_side_of_the_long_tail():
+    scores = np.random.default_rng(5).lognormal(size=100)
+    below, above = reaches(scores)
+    skewness = np.mean((scores - scores.mean()) ** 3) / scores.std() ** 3 / 10.0
+
+    def straightened(t):
+        return t + skewness / 3.0 * t**2 + skewness**2 / 27.0 * t**3 + skewness / 6.0
+
+    # the ends are where the straightened statistic has the quantiles of one without skewness
+    assert straightened(below) == pytest.approx(-straightened(-above))
+    assert above > 1.3 * below
+    np.testing.assert_allclose(reaches(-scores), [above, below])
+
+
+def test_means_of_skewed_scores_are_held_as_often_as_said():
+    draws = np.random.default_rng(6).lognormal(size=(1000, 100))
+    found = [from_scores(scores, "dr", 0.95) for scores in draws]
+    low, high = np.array([one.interval for one in found]).T
+    truth = np.exp(0.5)
+    assert np.mean((low <= truth) & (truth <= high)) > 0.94
+    # of the same length to both sides, more than five in a hundred would end below the truth
+    even = np.array([one.value + (one.interval[1] - one.interval[0]) / 2.0 for one in found])
+    assert np.mean(high < truth) < 0.05 < np.mean(even < truth)
 
 
 def test_splits_are_averaged_and_the_standard_error_is_that_of_one():

@@ -89,12 +89,13 @@ def from_scores(
 
     Few subjects follow a regime through many stages, and their weights are large: the standard error is then
     uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
-    leaves to their variance, about n for normal ones. Several splits are averaged, but the standard error
-    stays that of one: what an average varies less between splits is left for the regime that all subjects
-    teach, which is worth more or less than those of the folds. To its square is added what the chance of
-    learning does, see `_evaluation`: half the mean square of how far regimes from two halves of the subjects
-    are ``apart``, (splits, divisions, stages, n). No value is beyond its ``limits``: doubly robust scores of
-    few events may be on the mean.
+    leaves to their variance, about n for normal ones. The mean of skewed scores is skewed, too, and its error
+    goes with it: the interval reaches further to the side of the long tail. Several splits are averaged, but
+    the standard error stays that of one: what an average varies less between splits is left for the regime
+    that all subjects teach, which is worth more or less than those of the folds. To its square is added what
+    the chance of learning does, see `_evaluation`: half the mean square of how far regimes from two halves of
+    the subjects are ``apart``, (splits, divisions, stages, n). No value is beyond its ``limits``: doubly
+    robust scores of few events may be on the mean.
     """
     splits = np.atleast_2d(scores if sample is None else sample.units(scores))
     learning = 0.0
@@ -113,10 +114,13 @@ def _summed_up(
 ) -> RegimeValue:
     """The value of independent units with scores (splits, n)."""
     mean, n = splits.mean(axis=0), splits.shape[1]
-    value = float(mean.mean())
-    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n + learning))
-    reach = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean))) * error
-    value, *ends = (float(np.clip(v, *limits)) for v in (value, value - reach, value + reach))
+    value, chance = float(mean.mean()), float(splits.var(axis=1, ddof=1).mean() / n)
+    error = math.sqrt(chance + learning)
+    # what learning adds to the error is of either sign alike
+    skewness = _skewness(mean) * (chance / (chance + learning)) ** 1.5 if chance > 0.0 else 0.0
+    quantile = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean)))
+    below, above = (error * reach for reach in _reaches(quantile, skewness / math.sqrt(n)))
+    value, *ends = (float(np.clip(v, *limits)) for v in (value, value - below, value + above))
     interval = (ends[0], ends[1])
     return RegimeValue(value, error, interval, level, method, mean, splits, learning)
 
@@ -128,6 +132,28 @@ def _degrees_of_freedom(scores: np.ndarray) -> float:
         return n - 1.0
     kurtosis = float(np.mean(square**2) / np.mean(square) ** 2)
     return min(n - 1.0, max(1.0, 2.0 * n / max(kurtosis - 1.0, 1e-12)))
+
+
+def _skewness(scores: np.ndarray) -> float:
+    """Third central moment in units of the standard deviation, 0 of scores that do not vary."""
+    away = scores - scores.mean()
+    spread = float(np.mean(away**2))
+    return float(np.mean(away**3)) / spread**1.5 if spread > 0.0 else 0.0
+
+
+def _reaches(quantile: float, skewness: float) -> tuple[float, float]:
+    """How far an interval reaches below and above a mean of this skewness, in standard errors.
+
+    Hall's transformation of the studentized mean (Journal of the Royal Statistical Society B, 1992):
+    t + k t^2 / 3 + k^2 t^3 / 27 + k / 6 has no skewness of first order, and rises everywhere.
+    """
+    if abs(skewness) < 1e-6:
+        return quantile, quantile
+    high, low = (
+        3.0 / skewness * (np.cbrt(1.0 + skewness * (end - skewness / 6.0)) - 1.0)
+        for end in (quantile, -quantile)
+    )
+    return max(float(high), 0.0), max(-float(low), 0.0)
 
 
 @dataclass(frozen=True, repr=False)

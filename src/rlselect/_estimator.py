@@ -132,6 +132,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self.n_features_in_ = n_features
         if names is not None:
             self.feature_names_in_ = names
+            if self._target_name in names.tolist():
+                # a series that was computed from a column has its name
+                self._target_name = None
 
     def summary(self) -> Summary:
         """Readable account of the fit.

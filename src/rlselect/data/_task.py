@@ -16,6 +16,8 @@ Task: TypeAlias = Literal["regression", "classification"]
 _MANY_CLASSES, _FEW_ROWS = 20, 5
 # so few whole numbers may be names of classes
 _FEW_NUMBERS = 10
+# a value that more rows share than these is none of many
+_MOST_ALIKE = 0.5
 
 
 def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> Task:
@@ -67,6 +69,28 @@ def class_like(n_distinct: int, whole: bool) -> bool:
         Whether all of them are whole.
     """
     return whole and 3 <= n_distinct <= _FEW_NUMBERS
+
+
+def common_value(y: NDArray, weight: NDArray | None = None) -> tuple[float, float] | None:
+    """The number that more than half of the rows share, and their share; None where there is none.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Numbers.
+    weight : array of shape (n,), optional
+        How often each row counts.
+
+    Examples
+    --------
+    >>> common_value(np.array([0.0, 3.5, 0.0, 0.0])), common_value(np.array([1.0, 2.0]))
+    ((0.0, 0.75), None)
+    """
+    values, place = np.unique(y, return_inverse=True)
+    counts = np.bincount(place, weight)
+    best = int(np.argmax(counts))
+    share = float(counts[best] / counts.sum())
+    return (float(values[best]), share) if share > _MOST_ALIKE else None
 
 
 def doubtful_classes(y: NDArray) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from rlselect.data import class_like
+from rlselect.data import class_like, common_value
 from rlselect.preflight._columns import ColumnFacts, is_constant
 from rlselect.preflight._features import is_id
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
@@ -112,6 +112,16 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
             f"The target {y.name!r} holds {y.n_distinct} whole numbers: amounts, or names of classes?",
             "make it text where they are classes",
             "--family says what it is",
+        )
+    elif outcome == "number" and (common := common_value(known)) is not None:
+        value, share = common
+        yield Finding(
+            "target: one number in most rows",
+            "warning",
+            [y.name],
+            f"In {share:.0%} of the rows the target {y.name!r} is {value:g}: one model of these rows and the "
+            "others says little of either.",
+            f"ask apart whether it is {value:g}, and how large it is elsewhere",
         )
     if outcome not in ("classes", "two classes"):
         return

@@ -11,6 +11,7 @@ from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._dependence import Dependence, count_same_throughout
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._found import Found
+from rlselect.subset.revs._noise import above_the_model
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._split import refit_apart
@@ -28,6 +29,7 @@ def set_coefficients(
     columns, fit, gains = final_model(problem, found, rng)
     _keep_dependence(selector, problem, found.dependence)
     warn_if_alike(problem, columns, fit)
+    selector._above = above_the_model(found.noise, columns, fit)
     if apart is not None:
         (columns, fit), selector._n_apart = refit_apart(apart, columns), apart.table.n_rows
     selector.coef_ = np.zeros(len(selector.column_names_))

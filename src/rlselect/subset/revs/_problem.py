@@ -15,6 +15,7 @@ from rlselect.data import (
     all_finite,
     as_numbers,
     class_like,
+    common_value,
     find_task,
     find_twins,
     read_features,
@@ -30,6 +31,8 @@ from rlselect.subset.revs.evidence import JointSubset
 _MOST_COUNTS = 1e12
 # share of all counts from which on one row is worth a word, of so many rows: cells of small tables are heavy
 _HEAVY, _MANY_ROWS = 0.25, 20
+# of which the first ones settle whether many are alike
+_MANY_NUMBERS = 5000
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
 
@@ -70,6 +73,8 @@ class Problem:
     class_like : list of float
         The numbers of a response that was taken as a number, where they may be names of classes; one number
         where all are alike.
+    common : tuple of float, optional
+        The number that most rows of a response of numbers share, and their share.
     """
 
     table: DataSource
@@ -84,6 +89,7 @@ class Problem:
     structure: Structure | None = None
     joint: "JointRows | None" = None
     class_like: list[float] = field(default_factory=list)
+    common: tuple[float, float] | None = None
 
     @cached_property
     def belonging(self) -> Belonging:
@@ -188,9 +194,9 @@ def pose_problem(
     doubted = _class_like(numbers) if asked == "auto" and family == "gaussian" else []
     if outcome is None and len(numbers) and numbers.min() == numbers.max():
         doubted = numbers[:1].tolist()
-    return Problem(
-        table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered, class_like=doubted
-    )
+    common = _common(numbers) if family == "gaussian" and not doubted else None
+    open_to = groups, allowed, always, twin_of
+    return Problem(table, family, classes, *open_to, outcome, time_ordered, class_like=doubted, common=common)
 
 
 def heaviest_row(table: DataSource) -> dict[str, float]:
@@ -210,6 +216,12 @@ def _class_like(numbers: NDArray[np.float64]) -> list[float]:
         return []
     found = np.unique(numbers)
     return found.tolist() if class_like(len(found), bool(np.all(found == np.round(found)))) else []
+
+
+def _common(numbers: NDArray[np.float64]) -> tuple[float, float] | None:
+    # without sorting millions of numbers that differ
+    few = len(numbers) > _MANY_NUMBERS and len(np.unique(numbers[:1000])) > 900
+    return None if few else common_value(numbers)
 
 
 def _require_classes(table: DataSource, classes: NDArray, codes: NDArray) -> None:

@@ -18,6 +18,10 @@ AFTER_SELECTION = (
 )
 
 
+# standard errors by which rows may be off a model on average
+_BEYOND_CHANCE = 3.0
+# share of what variables explain that rounding may leave
+_NO_ERROR = 1e-10
 # what a coefficient adds to, by family
 _ADDS_TO = {
     "gaussian": "{target}",
@@ -54,12 +58,16 @@ def report_of(selector: Any) -> dict[str, Any]:
         [_after_selection(selector)]
         if variables
         else [
-            "No variable is worth its price" + ("." if averaged else ": the same is predicted for every row.")
+            "No variable is worth its price"
+            + ("." if averaged else ": the same is predicted for every row."),
+            *_not_looked_for(selector),
         ]
     )
     several = getattr(selector, "response_names_", [])
     notes += (
         _doubt(selector)
+        + _noise(selector)
+        + _no_error(selector, [names[f] for f in chosen])
         + _weight(selector)
         + _rules(selector)
         + (_together(selector) if several else _prediction(selector))
@@ -267,6 +275,72 @@ def _doubt(selector: Any) -> list[str]:
     ]
 
 
+def _not_looked_for(selector: Any) -> list[str]:
+    """What an empty selection says nothing of."""
+    if len(getattr(selector, "_class_like", [])) == 1:
+        return []
+    if selector.order == 2:
+        return ["Curves were not looked for: another method (ActorCriticPredictor) finds them."]
+    return [
+        "Only straight lines were looked for. order=2 finds products of variables, and another method "
+        "(ActorCriticPredictor) curves as well."
+    ]
+
+
+def _noise(selector: Any) -> list[str]:
+    """What numbers are like that no straight line with even, normal noise explains."""
+    names = getattr(selector, "response_names_", None)
+    if names is None:
+        return _noise_of(selector, selector._target_words)
+    singles = zip(names, selector.estimators_, strict=True)
+    return [note for name, single in singles for note in _noise_of(single, spell(name))]
+
+
+def _noise_of(selector: Any, target: str) -> list[str]:
+    notes, kind = [], getattr(selector, "noise_", {"degrees": np.inf, "unevenness": 0.0})
+    common, (above, error) = getattr(selector, "_common", None), getattr(selector, "_above", (0.0, 0.0))
+    if common is not None:
+        value, share = common
+        notes.append(
+            f"In {share:.0%} of the rows {target} is {value:g}, of which a line says little: ask apart "
+            f"whether it is {value:g}, and how large it is elsewhere."
+        )
+    found = {
+        f"heavy-tailed (Student's t, degrees {kind['degrees']:g})": "far out"
+        if kind["degrees"] < np.inf
+        else "",
+        "uneven": "noisy" if kind["unevenness"] else "",
+    }
+    shown = {what: rows for what, rows in found.items() if rows}
+    if shown:
+        notes.append(
+            f"The noise of {target} is {' and '.join(shown)}: rows that are {' or '.join(shown.values())} "
+            "count for less."
+        )
+    if abs(above) > _BEYOND_CHANCE * error:
+        line = "what the selected variables say" if selector.support_.any() else "the constant"
+        notes.append(
+            f"On average, {target} is {short(abs(above))} {'above' if above > 0 else 'below'} {line} "
+            f"({abs(above) / error:.0f} standard errors), which suits most rows and not the mean: errors "
+            "lean to one side, or a curve is missed. The logarithm of a target above zero "
+            "may fit better, or curves (ActorCriticPredictor)."
+        )
+    return notes
+
+
+def _no_error(selector: Any, chosen: list[str]) -> list[str]:
+    """Whether there is nothing left to explain, as where the target is among the columns."""
+    average = getattr(selector, "_average", None)
+    if selector.family_ != "gaussian" or average is None or not chosen:
+        return []
+    if not average.refit_loss <= _NO_ERROR * np.max(selector.gain_, where=selector.support_, initial=0.0):
+        return []
+    return [
+        f"{name_some([spell(name) for name in chosen])} {'tells' if len(chosen) == 1 else 'tell'} the target "
+        "without error, as a copy of it does, or what was made of it: leave out what is not known before it."
+    ]
+
+
 def _weight(selector: Any) -> list[str]:
     """Whether one row speaks for many."""
     heavy = getattr(selector, "_heaviest", {})
@@ -312,7 +386,7 @@ def _prediction(selector: Any) -> list[str]:
     over = f"{average.n_subsets:,} subset" + ("s" if average.n_subsets > 1 else "")
     if average.share_of_all:
         over += f" and, with a share of {average.share_of_all:.0%}, a ridge regression on all columns"
-    losses = f"{what} {short(average.refit_loss, 4)} against {short(average.loss, 4)} {left_out}"
+    losses = f"{what} {' against '.join(_told_apart(average.refit_loss, average.loss))} {left_out}"
     if selector.average_:
         alone, plainly = "the selected variables alone are", "they come from the selected variables alone"
         if not selector.support_.any():
@@ -327,6 +401,15 @@ def _prediction(selector: Any) -> list[str]:
         "Predictions come from the selected variables alone, which are clearly better than an average over "
         f"{over} ({losses})."
     ]
+
+
+def _told_apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers with as many digits as show which is larger, as far as that is more than rounding."""
+    for digits in range(4, 9):
+        told = short(first, digits), short(second, digits)
+        if told[0] != told[1]:
+            break
+    return told
 
 
 def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:

@@ -122,6 +122,7 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
             f"In {share:.0%} of the rows the target {y.name!r} is {value:g}: one model of these rows and the "
             "others says little of either.",
             f"ask apart whether it is {value:g}, and how large it is elsewhere",
+            f"two targets instead of {y.name!r}: whether it is {value:g}, and how large it is in other rows",
         )
     if outcome not in ("classes", "two classes"):
         return

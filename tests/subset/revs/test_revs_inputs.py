@@ -369,8 +369,11 @@ def test_an_empty_selection_says_that_lines_were_looked_for():
     y = X[:, 0] * X[:, 1]
     notes = REVS(random_state=0).fit(X, y).summary().dict["notes"]
     assert any("Only straight lines were looked for" in note for note in notes)
-    notes = REVS(random_state=0, order=2).fit(X, y).summary().dict["notes"]
-    assert not any("looked for" in note for note in notes)
+    assert not any("looked for" in n for n in REVS(random_state=0, order=2).fit(X, y).summary().dict["notes"])
+    # those who find curves know no times and no counts
+    counts = REVS(random_state=0, family="poisson").fit(X, np.arange(200) % 3).summary().dict["notes"]
+    assert any("squares of columns, beside them, curves" in note for note in counts)
+    assert not any("ActorCriticPredictor" in note for note in counts)
     constant = REVS(random_state=0).fit(X, np.ones(200)).summary().dict["notes"]
     assert not any("looked for" in note for note in constant)
 

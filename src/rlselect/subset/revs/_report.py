@@ -279,12 +279,14 @@ def _not_looked_for(selector: Any) -> list[str]:
     """What an empty selection says nothing of."""
     if len(getattr(selector, "_class_like", [])) == 1:
         return []
-    if selector.order == 2:
-        return ["Curves were not looked for: another method (ActorCriticPredictor) finds them."]
-    return [
-        "Only straight lines were looked for. order=2 finds products of variables, and another method "
-        "(ActorCriticPredictor) curves as well."
-    ]
+    products = selector.order == 1 and not isinstance(selector.search, Sarsa)
+    finds = ["order=2 finds products of variables"] if products else []
+    if selector.family_ in ("gaussian", "binomial", "multinomial"):
+        finds.append(f"another method (ActorCriticPredictor) curves{' as well' if products else ''}")
+    else:
+        finds.append("squares of columns, beside them, curves")
+    seen = "straight lines" if selector.order == 1 else "straight lines and products"
+    return [f"Only {seen} were looked for: {' and '.join(finds)}."]
 
 
 def _noise(selector: Any) -> list[str]:
@@ -323,7 +325,7 @@ def _noise_of(selector: Any, target: str) -> list[str]:
             f"On average, {target} is {short(abs(above))} {'above' if above > 0 else 'below'} {line} "
             f"({abs(above) / error:.0f} standard errors), which suits most rows and not the mean: errors "
             "lean to one side, or a curve is missed. The logarithm of a target above zero "
-            "may fit better, or curves (ActorCriticPredictor)."
+            "may fit better, or another method (ActorCriticPredictor), which finds curves."
         )
     return notes
 

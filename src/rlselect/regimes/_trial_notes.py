@@ -30,7 +30,7 @@ class Described(Protocol):
 
 
 def describe_trial(trial: Described) -> list[str]:
-    """One sentence each of rewards, who left, censoring, weights, clusters, gaps and leaks, where there are."""
+    """One sentence each of rewards, who left, censoring, weights, clusters, gaps and leaks, if any."""
     found = []
     if trial.reward_type == "binary":
         found.append(

@@ -66,6 +66,7 @@ SPOILT = {
     "target: one number in most rows": lambda f, rng: f.assign(
         price=f.price.where(rng.random(len(f)) < 0.3, 0.0)
     ),
+    "target: one row": lambda f, rng: f.assign(price=np.where(np.arange(len(f)) == 7, 1e6, f.price)),
     "rare classes": lambda f, rng: f.assign(price=["dear"] * 4 + ["cheap", "fair"] * ((len(f) - 4) // 2)),
 }
 

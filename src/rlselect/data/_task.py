@@ -16,8 +16,8 @@ Task: TypeAlias = Literal["regression", "classification"]
 _MANY_CLASSES, _FEW_ROWS = 20, 5
 # so few whole numbers may be names of classes
 _FEW_NUMBERS = 10
-# a value that more rows share than these is none of many
-_MOST_ALIKE = 0.5
+# a value that more rows share than these is none of many; what one of many rows has of all squares, neither
+_MOST_ALIKE, _MOST_OF_ONE, _MANY_ROWS = 0.5, 0.5, 20
 
 
 def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> Task:
@@ -91,6 +91,32 @@ def common_value(y: NDArray, weight: NDArray | None = None) -> tuple[float, floa
     best = int(np.argmax(counts))
     share = float(counts[best] / counts.sum())
     return (float(values[best]), share) if share > _MOST_ALIKE else None
+
+
+def lone_number(y: NDArray) -> tuple[float, float] | None:
+    """The number of one row that has more than half of all squared deviations from the mean, and its share.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Finite numbers.
+
+    Returns
+    -------
+    tuple of float, or None
+        None where there is no such row, or rows are few.
+
+    Examples
+    --------
+    >>> lone_number(np.append(np.arange(30.0), 1e4)), lone_number(np.arange(30.0))
+    ((10000.0, 0.967...), None)
+    """
+    if len(y) < _MANY_ROWS:
+        return None
+    away = np.square(y - np.mean(y))
+    row, total = int(np.argmax(away)), float(away.sum())
+    # the mean moves towards a row that is far out, and all others seem to be away from it
+    return (float(y[row]), float(away[row] / total)) if away[row] > _MOST_OF_ONE * total else None
 
 
 def doubtful_classes(y: NDArray) -> str | None:

@@ -18,6 +18,7 @@ from rlselect.data import (
     common_value,
     find_task,
     find_twins,
+    lone_number,
     read_features,
     read_units,
 )
@@ -75,6 +76,8 @@ class Problem:
         where all are alike.
     common : tuple of float, optional
         The number that most rows of a response of numbers share, and their share.
+    lone : tuple of float, optional
+        The number or count of a row that has most of all squares, and its share.
     """
 
     table: DataSource
@@ -90,6 +93,7 @@ class Problem:
     joint: "JointRows | None" = None
     class_like: list[float] = field(default_factory=list)
     common: tuple[float, float] | None = None
+    lone: tuple[float, float] | None = None
 
     @cached_property
     def belonging(self) -> Belonging:
@@ -194,9 +198,13 @@ def pose_problem(
     doubted = _class_like(numbers) if asked == "auto" and family == "gaussian" else []
     if outcome is None and len(numbers) and numbers.min() == numbers.max():
         doubted = numbers[:1].tolist()
-    common = _common(numbers) if family == "gaussian" and not doubted else None
-    open_to = groups, allowed, always, twin_of
-    return Problem(table, family, classes, *open_to, outcome, time_ordered, class_like=doubted, common=common)
+    posed = Problem(table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered)
+    posed.class_like = doubted
+    if family == "gaussian" and not doubted:
+        posed.common = _common(numbers)
+    if family == "gaussian" or family in COUNTS:
+        posed.lone = lone_number(numbers)
+    return posed
 
 
 def heaviest_row(table: DataSource) -> dict[str, float]:

@@ -76,9 +76,9 @@ def above_the_model(noise: Noise | None, columns: NDArray[np.intp], fit: Fit) ->
     if noise is None:
         return 0.0, 0.0
     batch = noise.table.take(slice(0, noise.table.n_rows), columns)
-    w = np.ones(len(batch.y)) if batch.sample_weight is None else batch.sample_weight
-    known = 0.0 if batch.offset is None else batch.offset
-    above = np.asarray(batch.y - known - fit.intercept - batch.X @ fit.coef, dtype=np.float64)
+    y = np.asarray(batch.y, dtype=np.float64)
+    w = np.ones(len(y)) if batch.sample_weight is None else batch.sample_weight
+    above = y - (0.0 if batch.offset is None else batch.offset) - fit.intercept - batch.X @ fit.coef
     mean = float(np.average(above, weights=w))
     return mean, float(np.sqrt(w @ (above - mean) ** 2) / w.sum())
 

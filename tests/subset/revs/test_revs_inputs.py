@@ -378,6 +378,22 @@ def test_an_empty_selection_says_that_lines_were_looked_for():
     assert not any("looked for" in note for note in constant)
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_a_column_that_varies_in_one_row_is_told_of(wrap):
+    """An indicator of one row, which was far out by chance, was near certain."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 4)), rng.standard_normal(120)
+    X[:, 2] = np.arange(120) == 7
+    y += X[:, 0] + 30.0 * X[:, 2]
+    notes = REVS(random_state=0).fit(wrap(X), y).summary().dict["notes"]
+    assert any(note.startswith("x2 (1) varies in one row above all") for note in notes)
+    both = REVS(random_state=0).fit(X, np.column_stack([y, -y]), sample_weight=np.ones(120))
+    assert sum("in one row above all" in note for note in both.summary().dict["notes"]) == 1
+    X[:, 2] = np.arange(120) % 40 == 7
+    notes = REVS(random_state=0).fit(wrap(X), X[:, 0] + 5 * X[:, 2]).summary().dict["notes"]
+    assert not any("in one row above all" in note for note in notes)
+
+
 def test_a_target_among_the_columns_is_told_of():
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((80, 3)), columns=["area", "age", "price"])
     told = REVS(random_state=0).fit(frame, frame["price"]).summary().dict

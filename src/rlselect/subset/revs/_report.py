@@ -69,6 +69,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         + _noise(selector)
         + _no_error(selector, [names[f] for f in chosen])
         + _weight(selector)
+        + _one_row(selector)
         + _rules(selector)
         + (_together(selector) if several else _prediction(selector))
     )
@@ -353,6 +354,20 @@ def _weight(selector: Any) -> list[str]:
         f"Weights are counts: row {heavy['row']} counts as {weight:,.6g} of {total:,.6g} rows. "
         "What it has by chance is selected as if all of these had it; if its weight means something else, "
         "leave it out."
+    ]
+
+
+def _one_row(selector: Any) -> list[str]:
+    """Selected columns of which one row tells all."""
+    fits = getattr(selector, "estimators_", [selector])
+    lone = {name: value for fit in fits for name, value in getattr(fit, "_lone_columns", {}).items()}
+    if not lone:
+        return []
+    told = name_some([f"{spell(name)} ({value:.6g})" for name, value in lone.items()])
+    one = len(lone) == 1
+    return [
+        f"{told} {'varies' if one else 'vary'} in one row above all, where {'it is' if one else 'they are'} "
+        f"what brackets say: that row alone speaks for {'it' if one else 'them'}, and may do so by chance."
     ]
 
 

@@ -180,6 +180,8 @@ def test_a_count_that_rules_the_others_is_told_of_by_its_response():
     counts[3] = 5000
     notes = REVS(family="poisson", random_state=0).fit(X, counts).summary().dict["notes"]
     assert any(note.startswith("One row alone, where the target is 5000") for note in notes)
+    unweighted = REVS(family="poisson", random_state=0).fit(X, counts, (counts < 100).astype(float))
+    assert not any(note.startswith("One row alone") for note in unweighted.summary().dict["notes"])
     both = REVS(random_state=0).fit(X, np.column_stack([X[:, 0] + rng.standard_normal(80), counts]))
     told = [note for note in both.summary().dict["notes"] if note.startswith("One row")]
     assert len(told) == 1

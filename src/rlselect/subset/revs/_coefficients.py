@@ -61,8 +61,9 @@ def _lone_columns(problem: Problem, columns: NDArray[np.intp]) -> dict[str, floa
     alone = alone[np.bincount(owner)[owner[alone]] == 1]
     if not table.in_memory or table.n_rows > _MOST_ROWS or not len(alone):
         return {}
-    X = table.take(slice(0, table.n_rows), alone).X
+    X, _, weight, *_ = table.take(slice(0, table.n_rows), alone)
     values = np.asarray(X.toarray() if table.is_sparse else X, dtype=np.float64)
+    values = values if weight is None else values[weight > 0]
     found = zip(alone, map(lone_number, values.T), strict=True)
     return {table.columns[j]: lone[0] for j, lone in found if lone is not None}
 

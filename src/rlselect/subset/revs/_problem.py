@@ -200,10 +200,12 @@ def pose_problem(
         doubted = numbers[:1].tolist()
     posed = Problem(table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered)
     posed.class_like = doubted
+    weight = getattr(table, "sample_weight", None)
+    counted = numbers if weight is None else numbers[weight > 0]
     if family == "gaussian" and not doubted:
-        posed.common = _common(numbers)
+        posed.common = _common(counted)
     if family == "gaussian" or family in COUNTS:
-        posed.lone = lone_number(numbers)
+        posed.lone = lone_number(counted)
     return posed
 
 

@@ -394,6 +394,14 @@ def test_a_column_that_varies_in_one_row_is_told_of(wrap):
     assert not any("in one row above all" in note for note in notes)
 
 
+def test_numbers_that_were_read_as_text_are_no_classes():
+    X, y = problem(40)
+    with pytest.raises(ValueError, match=r"40 classes in 40 rows.* Make numbers of it: y holds text such as"):
+        REVS().fit(X, y.astype(str))
+    with pytest.raises(ValueError, match=r"two rows for each\.$"):
+        REVS().fit(X, [f"row {i}" for i in range(40)])
+
+
 def test_a_target_among_the_columns_is_told_of():
     frame = pd.DataFrame(np.random.default_rng(0).standard_normal((80, 3)), columns=["area", "age", "price"])
     told = REVS(random_state=0).fit(frame, frame["price"]).summary().dict

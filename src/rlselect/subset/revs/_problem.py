@@ -295,6 +295,16 @@ def read_response(
     return family, None, response
 
 
+def _reads_as_numbers(y: NDArray) -> bool:
+    """Whether text is numbers that were read as text."""
+    if y.dtype.kind not in "OU" or not len(y):
+        return False
+    try:
+        return bool(np.isfinite(y.astype(np.float64)).all())
+    except (TypeError, ValueError):
+        return False
+
+
 def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDArray, NDArray[np.float64]]:
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError("y contains NaN or infinity; drop or mend these rows.")
@@ -312,7 +322,8 @@ def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDA
         )
     if len(classes) < 2 or 2 * len(classes) > len(y):
         what = "only one class" if len(classes) < 2 else f"{len(classes)} classes in {len(y)} rows"
-        raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.")
+        text = f" Make numbers of it: y holds text such as {y[0]!r}." if _reads_as_numbers(y) else ""
+        raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.{text}")
     if order is not None:
         strange = sorted(set(classes.tolist()) - set(order))
         if strange:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from rlselect import REVS, ActorCriticPredictor
+from rlselect import REVS, ActorCriticPredictor, RiskRFE
 
 SELECTORS = [
     REVS(random_state=0, transform_as="design"),
@@ -157,3 +157,32 @@ def test_raw_columns_are_refused_where_text_and_numbers_changed_places(people):
         fit.transform(people.assign(city=1.0))
     # a column as it is may hold a city that is new
     assert fit.transform(people.assign(city="Bergen"))[0, 1] == "Bergen"
+
+
+@pytest.mark.parametrize("selector", [REVS(), ActorCriticPredictor(random_state=0), RiskRFE()])
+def test_a_row_that_rules_the_target_is_told_of(selector):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] + rng.standard_normal(60)
+    told = "One row alone, where the target is 100000, has"
+    assert told not in " ".join(selector.fit(X, y).summary().dict.get("notes", []))
+    y[5] = 1e5
+    fitted = selector.fit(X, y)
+    assert told in " ".join(fitted.summary().dict["notes"])
+    assert told in str(fitted.summary()).replace("\n> ", " ")
+    assert told not in " ".join(selector.fit(X, y > 0).summary().dict.get("notes", []))
+
+
+def test_a_count_that_rules_the_others_is_told_of_by_its_response():
+    """One count of 5,000 among ones made two variables near certain."""
+    rng = np.random.default_rng(0)
+    X, counts = rng.standard_normal((80, 3)), rng.poisson(1.0, 80)
+    counts[3] = 5000
+    notes = REVS(family="poisson", random_state=0).fit(X, counts).summary().dict["notes"]
+    assert any(note.startswith("One row alone, where the target is 5000") for note in notes)
+    unweighted = REVS(family="poisson", random_state=0).fit(X, counts, (counts < 100).astype(float))
+    assert not any(note.startswith("One row alone") for note in unweighted.summary().dict["notes"])
+    both = REVS(random_state=0).fit(X, np.column_stack([X[:, 0] + rng.standard_normal(80), counts]))
+    told = [note for note in both.summary().dict["notes"] if note.startswith("One row")]
+    assert len(told) == 1
+    assert "where y1 is 5000" in told[0]

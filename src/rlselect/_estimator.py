@@ -72,6 +72,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _takes: ClassVar[Takes] = Takes((), ())
     # what the data call the target, where they do
     _target_name: str | None = None
+    # of a target of numbers, the one that has most of the squares, and its share
+    _lone: tuple[float, float] | None = None
 
     def _learn_aside(self, *data: Any) -> Self:
         """Learn on an unfitted twin, then take over what it has learnt: an error leaves the old fit."""
@@ -112,6 +114,19 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """The target in a sentence; a column of that very name says no more than the word."""
         return "the target" if self._target_name in (None, "target") else spell(self._target_name)
 
+    def _lone_rows(self) -> list[str]:
+        """What one row has to do with errors and selections, of several responses where each has its fit."""
+        names = getattr(self, "response_names_", [])
+        fits = getattr(self, "estimators_", []) if names else [self]
+        words = [spell(name) for name in names] or [self._target_words]
+        return [
+            f"One row alone, where {target} is {fit._lone[0]:.6g}, has {fit._lone[1]:.0%} of all squared "
+            "deviations from the mean: errors are those of this row, and what it has by chance may be "
+            "selected, or hide what others show. Correct it if it is wrong; in logarithms it counts for less."
+            for target, fit in zip(words, fits, strict=False)
+            if fit._lone is not None
+        ]
+
     def _unfitted_twin(self) -> Self:
         twin = object.__new__(type(self))
         twin.__dict__.update(self._not_learnt())
@@ -132,6 +147,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self.n_features_in_ = n_features
         if names is not None:
             self.feature_names_in_ = names
+            if self._target_name in names.tolist():
+                # a series that was computed from a column has its name
+                self._target_name = None
 
     def summary(self) -> Summary:
         """Readable account of the fit.
@@ -202,6 +220,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             "settings": {key: _without_addresses(repr(value))[:200] for key, value in options.items()},
             "works": cited_works(type(self)),
         }
+        if lone := self._lone_rows():
+            report = {**report, "notes": [*report.get("notes", []), *lone]}
         targets = getattr(self, "response_names_", [self._target_name] if self._target_name else [])
         if "answer" in report and targets:
             report = {**report, **name_target(report, name_some([spell(name) for name in targets]))}

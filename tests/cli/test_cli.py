@@ -208,6 +208,8 @@ def test_misspelt_columns_suggest_the_nearest(run, houses, tmp_path):
     refused(run(path, "--target", "price", "--weight", "wait"), "--weight 'wait'")
     refused(run(path, "--target", "zzzzzz"), "--target 'zzzzzz' is not a column of h.csv.\n")
     refused(run(path, "--target", "price", "--drop", "price"), "both --target and --drop")
+    several = run(path, "--target", "price", "--drop", "size,noise")
+    refused(several, "is not a column of h.csv. Of several say --drop size --drop noise.")
 
 
 def test_bad_files_are_refused(run, tmp_path):

@@ -221,6 +221,14 @@ def test_what_two_flags_stand_for_is_said_by_the_one_of_the_command():
     assert in_flags("missing='drop'") == "missing='drop'"  # in Python
 
 
+def test_a_method_is_a_flag_of_the_command_that_knows_methods():
+    said = "order=2 finds products of variables and another method (ActorCriticPredictor) curves as well."
+    with _context("select"):
+        assert in_flags(said) == "--order 2 finds products of variables and --method acp curves as well."
+    with _context("compare"):
+        assert "ActorCriticPredictor" in in_flags(said)
+
+
 def test_names_and_levels_in_a_report_are_left_alone():
     report = {
         "notes": ['let inference="split" keep', "sample_weight is selected"],

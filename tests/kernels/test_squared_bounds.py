@@ -126,6 +126,24 @@ def test_equal_columns_leave_in_column_order():
     assert [i for i, _ in found] == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_the_unit_of_the_target_does_not_matter(unit):
+    # beyond single precision nothing was found, and an elimination went on for ever
+    _, y, state = _problem(0, n=120, d=6)
+    ridge, gram = np.ones(len(y)), state.gram()
+    given = (
+        projected_inverse(gram, ridge, True),
+        ridge,
+        True,
+        list(state.active),
+        state.without,
+        state.shortcut,
+    )
+    plain, other = best_removals(y, gram, *given, 3), best_removals(unit * y, gram, *given, 3)
+    assert [i for i, _ in other] == [i for i, _ in plain]
+    np.testing.assert_allclose([v for _, v in other], [v * unit**2 for _, v in plain], rtol=1e-9)
+
+
 def test_not_positive_definite_is_an_error():
     with pytest.raises(np.linalg.LinAlgError):
         projected_inverse(-5.0 * np.eye(3), np.ones(3), True)

@@ -63,6 +63,10 @@ SPOILT = {
     "repeated rows": lambda f, rng: pd.concat([f, f.iloc[:30]]),
     "rows that follow each other": lambda f, rng: f.assign(price=np.cumsum(rng.standard_normal(len(f)) ** 3)),
     "target: amounts or classes": lambda f, rng: f.assign(price=rng.integers(1, 5, len(f))),
+    "target: one number in most rows": lambda f, rng: f.assign(
+        price=f.price.where(rng.random(len(f)) < 0.3, 0.0)
+    ),
+    "target: one row": lambda f, rng: f.assign(price=np.where(np.arange(len(f)) == 7, 1e6, f.price)),
     "rare classes": lambda f, rng: f.assign(price=["dear"] * 4 + ["cheap", "fair"] * ((len(f) - 4) // 2)),
 }
 

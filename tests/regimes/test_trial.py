@@ -317,3 +317,15 @@ def test_labels_that_a_table_has_by_mistake_are_refused(actions, said):
     data = {"x": np.arange(12.0), "A": np.array(actions * 4, dtype=object), "R": np.arange(12.0)}
     with pytest.raises(ValueError, match=said):
         TrialData.from_wide(data, [{"history": ["x"], "action": "A", "reward": "R"}])
+
+
+def test_columns_that_tell_the_reward_are_told_of():
+    table = wide(60)
+    table["after"] = np.exp(table["R2"])
+    leaking = [STAGES[0], STAGES[1] | {"history": ["z", "after"]}]
+    trial = TrialData.from_wide(table, leaking)
+    (note,) = trial.notes()
+    assert note.startswith("after tells the reward of stage 2 nearly without error")
+    assert note in QLearning(model="linear", random_state=0).fit(trial).summary().dict["notes"]
+    # a few subjects may be in the same order by chance
+    assert TrialData.from_wide({name: values[:15] for name, values in table.items()}, leaking).notes() == []

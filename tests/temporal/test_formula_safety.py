@@ -211,3 +211,11 @@ def test_a_column_that_is_gone_at_prediction_is_named(data):
     model = TemporalProcessRegression("v ~ center(x)", link="identity").fit(data, id="id", time="t")
     with pytest.raises(ValueError, match="variable of the formula='x' is not a column of data"):
         model.predict(data.drop(columns="x"))
+
+
+@pytest.mark.parametrize("power", ["z**2", "x + z ^ 2", "`z`**2", "log(g)**2"])
+def test_the_power_of_one_column_is_not_that_column(power):
+    """In formulas it is, and effects of the column itself were told for those of its square."""
+    with pytest.raises(ValueError, match=r"which in a formula is .* itself: write I\("):
+        refuse_code(f"v ~ {power}", ["x", "z", "g"])
+    refuse_code("v ~ (x + z)**2 + I(log(g)**2)", ["x", "z", "g"])

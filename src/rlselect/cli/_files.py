@@ -279,6 +279,8 @@ def require_column(name: str, columns: Sequence[str], option: str, where: str) -
     if name not in columns:
         close = nearest_names(name, columns)
         hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        if set(several := name.split(",")) <= set(columns):
+            hint = f" Of several say {shlex.join(word for one in several for word in (option, one))}."
         raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
 
 

@@ -40,6 +40,8 @@ _PHRASES = (
     (r"^(?:Input )?X (?=has|holds|contains|gives|is)", "The table "),
     (r"^Input y (?=contains)", "The target "),
 )
+# methods that a sentence names by their class, and who says which method
+_METHODS = {"another method (ActorCriticPredictor)": ("select", "--method acp")}
 # what another command does, or this one
 _CALLS = {"report(X=X, y=y)": ("report", "--data FILE")}
 _VALUE = r"""(?:(["'])([\w.-]+)\2|([\w.+-]*\w))"""
@@ -112,6 +114,8 @@ def in_flags(text: str, *, names: bool = True) -> str:
     for call, (command, flag) in _CALLS.items():
         told = flag if context.command.name == command else f"rlselect {command} MODEL {flag}"
         text = text.replace(call, told)
+    for method, (command, told) in _METHODS.items():
+        text = text.replace(method, told if context.command.name == command else method)
     if any(option.name == "drop_missing_target" for option in context.command.params):
         text = re.sub(r"(?<=\. )Remove these rows\.$", "Leave them out with --drop-missing-target.", text)
     text = re.sub(r"[,;] [^();]* of pandas(?=\))", "", text)

@@ -16,6 +16,8 @@ Task: TypeAlias = Literal["regression", "classification"]
 _MANY_CLASSES, _FEW_ROWS = 20, 5
 # so few whole numbers may be names of classes
 _FEW_NUMBERS = 10
+# a value that more rows share than these is none of many; what one of many rows has of all squares, neither
+_MOST_ALIKE, _MOST_OF_ONE, _MANY_ROWS = 0.5, 0.5, 20
 
 
 def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> Task:
@@ -67,6 +69,54 @@ def class_like(n_distinct: int, whole: bool) -> bool:
         Whether all of them are whole.
     """
     return whole and 3 <= n_distinct <= _FEW_NUMBERS
+
+
+def common_value(y: NDArray, weight: NDArray | None = None) -> tuple[float, float] | None:
+    """The number that more than half of the rows share, and their share; None where there is none.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Numbers.
+    weight : array of shape (n,), optional
+        How often each row counts.
+
+    Examples
+    --------
+    >>> common_value(np.array([0.0, 3.5, 0.0, 0.0])), common_value(np.array([1.0, 2.0]))
+    ((0.0, 0.75), None)
+    """
+    values, place = np.unique(y, return_inverse=True)
+    counts = np.bincount(place, weight)
+    best = int(np.argmax(counts))
+    share = float(counts[best] / counts.sum())
+    return (float(values[best]), share) if share > _MOST_ALIKE else None
+
+
+def lone_number(y: NDArray) -> tuple[float, float] | None:
+    """The number of one row that has more than half of all squared deviations from the mean, and its share.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Finite numbers.
+
+    Returns
+    -------
+    tuple of float, or None
+        None where there is no such row, or rows are few.
+
+    Examples
+    --------
+    >>> lone_number(np.append(np.arange(30.0), 1e4)), lone_number(np.arange(30.0))
+    ((10000.0, 0.967...), None)
+    """
+    if len(y) < _MANY_ROWS:
+        return None
+    away = np.square(y - np.mean(y))
+    row, total = int(np.argmax(away)), float(away.sum())
+    # the mean moves towards a row that is far out, and all others seem to be away from it
+    return (float(y[row]), float(away[row] / total)) if away[row] > _MOST_OF_ONE * total else None
 
 
 def doubtful_classes(y: NDArray) -> str | None:

@@ -189,7 +189,9 @@ def best_removals(
     value found. Candidates nearer to each other than the solver's accuracy are compared by factorisation,
     equal ones by their number.
     """
-    targets = list(y.reshape(len(y), -1).T)
+    # in a unit of about their size, exactly: in another one, squares and single precision may end
+    unit = float(np.ldexp(1.0, int(np.frexp(np.abs(y).max(initial=0.0))[1])))
+    targets = list((y / unit).reshape(len(y), -1).T)
     starts = [inverse @ column for column in targets]
     lowest = np.array(
         [
@@ -201,7 +203,8 @@ def best_removals(
     lowest = np.maximum(lowest, 0.0)
     bounds = lowest.sum(axis=0)
     if not exact:
-        return [(candidates[i], float(bounds[i])) for i in np.argsort(bounds, kind="stable")[:count]]
+        order = np.argsort(bounds, kind="stable")[:count]
+        return [(candidates[i], float(bounds[i]) * unit**2) for i in order]
     found: list[tuple[float, int]] = []
     threshold = np.inf
     for position in np.argsort(bounds, kind="stable"):
@@ -227,7 +230,7 @@ def best_removals(
         matrix = without(candidate)
         return sum(squared_objective(matrix, column, ridge, fit_intercept) for column in targets)
 
-    return _settle_ties(found, count, from_factors)
+    return [(candidate, value * unit**2) for candidate, value in _settle_ties(found, count, from_factors)]
 
 
 def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from rlselect.data import class_like
+from rlselect.data import class_like, common_value, lone_number
 from rlselect.preflight._columns import ColumnFacts, is_constant
 from rlselect.preflight._features import is_id
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
@@ -113,7 +113,19 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
             "make it text where they are classes",
             "--family says what it is",
         )
+    elif outcome == "number" and (common := common_value(known)) is not None:
+        value, share = common
+        yield Finding(
+            "target: one number in most rows",
+            "warning",
+            [y.name],
+            f"In {share:.0%} of the rows the target {y.name!r} is {value:g}: one model of these rows and the "
+            "others says little of either.",
+            f"ask apart whether it is {value:g}, and how large it is elsewhere",
+            f"two targets instead of {y.name!r}: whether it is {value:g}, and how large it is in other rows",
+        )
     if outcome not in ("classes", "two classes"):
+        yield from _one_row(y, known)
         return
     counts = np.unique(known, return_counts=True)[1]
     if y.n_distinct > _MANY_CLASSES and y.n_distinct * 5 > n_seen:
@@ -135,6 +147,21 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
             f"{_RARE} rows (the rarest {int(counts.min())}): nothing sure can be said of "
             f"{'it' if rare == 1 else 'them'}.",
             "merge rare classes, or leave them out",
+        )
+
+
+def _one_row(y: ColumnFacts, known: NDArray) -> Iterator[Finding]:
+    lone = lone_number(known)
+    if lone is not None:
+        number, share = lone
+        yield Finding(
+            "target: one row",
+            "warning",
+            [y.name],
+            f"One row alone, where the target {y.name!r} is {number:.6g}, has {share:.0%} of all squared "
+            "deviations from the mean: what it has by chance may be selected, or hide what others show.",
+            "correct it if it is wrong, or explain the logarithm",
+            "correct it if it is wrong, or make a column of the logarithm",
         )
 
 

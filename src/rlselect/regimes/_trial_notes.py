@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
+from scipy.stats import rankdata
 
 from rlselect.regimes._sample import Sample
 from rlselect.regimes._stages import StageData
@@ -12,6 +13,8 @@ from rlselect.report import name_some, spell
 
 __all__ = ["Described", "describe_trial", "stand_ins"]
 
+# of ranks: what tells a reward as well as this is hardly known before the action
+_TELLS, _FEW = 0.995, 20
 # correlation from which a few hundred subjects hardly tell which of two columns decides
 _ALIKE = 0.9
 
@@ -27,7 +30,7 @@ class Described(Protocol):
 
 
 def describe_trial(trial: Described) -> list[str]:
-    """One sentence each of rewards, who left, censoring, weights, clusters and gaps, where there are any."""
+    """One sentence each of rewards, who left, censoring, weights, clusters, gaps and leaks, if any."""
     found = []
     if trial.reward_type == "binary":
         found.append(
@@ -55,7 +58,30 @@ def describe_trial(trial: Described) -> list[str]:
             f"Values are those of {trial.sample.n_units} independent clusters, which folds keep together; "
             "columns are selected as if subjects were independent."
         )
-    return found + _gaps(trial.stages)
+    return found + _gaps(trial.stages) + _leaks(trial.stages)
+
+
+def _leaks(stages: Sequence[StageData]) -> list[str]:
+    """Columns of a history that tell the reward that follows."""
+    found = []
+    for number, stage in enumerate(stages, start=1):
+        rewards = stage.reward[stage.present]
+        if len(rewards) < _FEW or np.ptp(rewards) == 0.0:
+            continue
+        ranks, told = rankdata(rewards), []
+        for j, column in enumerate(stage.columns):
+            values = stage.history[stage.present, j]
+            # places of several labels are in no order
+            if len(column.labels) <= 2 and np.ptp(values) > 0.0:
+                alike = np.corrcoef(rankdata(values), ranks)[0, 1]
+                told += [spell(column.name)] if abs(alike) > _TELLS else []
+        if told:
+            tell = "tells" if len(told) == 1 else "tell"
+            found.append(
+                f"{name_some(told)} {tell} the reward of stage {number} nearly without error, whatever the "
+                "action: leave out what is not known before the action is."
+            )
+    return found
 
 
 def _leavers(stages: Sequence[StageData], leaving: str) -> list[str]:

@@ -63,7 +63,7 @@ def refuse_code(formula: str, names: Collection[str]) -> None:
     names : collection of str
         Columns of the data.
     """
-    place, before, depth = 0, "", 0
+    place, before, based, depth = 0, "", "", 0
     while place < len(formula):
         found = _TOKEN.match(formula, place)
         if found is None:
@@ -71,8 +71,8 @@ def refuse_code(formula: str, names: Collection[str]) -> None:
         text, place = found.group(), found.end()
         if found["name"] is not None and formula[place : place + 1] == "(":
             end = _end_of_call(formula, place)
-            variables_in(text + formula[place:end], names, formula)
-            place = end
+            text, place = text + formula[place:end], end
+            variables_in(text, names, formula)
             if formula[place : place + 1] == "(":
                 _refuse(formula, "a call of what a call returns")
         elif found["name"] is not None and "." in text and text not in names:
@@ -82,10 +82,13 @@ def refuse_code(formula: str, names: Collection[str]) -> None:
             # int() of thousands of digits would be an error of its own
             if len(text) > 1 or int(text) > most:
                 _refuse(formula, f"the number {text[:20]}")
+            if before in ("**", "^") and based not in (")", ""):
+                _refuse_power(formula, based, text)
         depth += (text == "(") - (text == ")")
         if depth > _DEEPEST:
             _refuse(formula, f"more than {_DEEPEST} brackets inside each other")
-        before = before if text.isspace() else text
+        if not text.isspace():
+            based, before = before, text
 
 
 def _end_of_call(formula: str, start: int) -> int:
@@ -150,6 +153,15 @@ def by_rows(calls: Iterable[str]) -> bool:
 
 class ForbiddenFormula(ValueError):
     """A formula that says more than formulas may."""
+
+
+def _refuse_power(formula: str, column: str, power: str) -> NoReturn:
+    """A power makes products of the terms in brackets; of one column it would make that very column."""
+    shown = formula if len(formula) <= 200 else formula[:200] + "..."
+    raise ForbiddenFormula(
+        f"formula {shown!r} holds {column}**{power}, which in a formula is {column} itself: write "
+        f"I({column}**{power}) for its power, or (a + b)**{power} for products of columns"
+    )
 
 
 def _refuse(formula: str, what: str) -> NoReturn:

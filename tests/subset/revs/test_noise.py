@@ -108,6 +108,47 @@ def test_the_selection_and_the_refit_follow_the_noise(kind):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_zeros_that_are_most_of_the_target_are_not_what_lines_are_for(weighted):
+    """They were met exactly by tails without end, and what explains the rest had the wrong sign."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((400, 6))
+    y = np.where(
+        rng.random(400) < (0.4 if weighted else 0.7), 0.0, np.exp(X[:, 0] + rng.standard_normal(400))
+    )
+    weight = np.where(y == 0, 3.0, 1.0) if weighted else None
+    fitted = REVS(random_state=0).fit(X, y, weight)
+    assert fitted.noise_["degrees"] == np.inf
+    assert tail_gain(table_of(X, y, sample_weight=weight), np.arange(1)) == 0.0
+    assert fitted.support_[0]
+    assert fitted.coef_[0] > 0.05
+    told = " ".join(fitted.summary().dict["notes"])
+    assert ("of the rows the target is 0" in told) is not weighted
+
+
+@pytest.mark.parametrize("leans", [False, True])
+def test_a_report_says_what_the_noise_is_like_and_that_errors_lean_to_one_side(leans):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((300, 4))
+    y = X[:, 0] + (np.exp(1.5 * rng.standard_normal(300)) if leans else rng.standard_t(2, 300))
+    fitted = REVS(random_state=0).fit(X, np.column_stack([X[:, 1] + rng.standard_normal(300), y]))
+    alone = REVS(random_state=0).fit(X, y)
+    for told, name in ((alone, "the target"), (fitted, "y1")):
+        notes = " ".join(told.summary().dict["notes"])
+        assert f"The noise of {name} is heavy-tailed" in notes
+        assert (f"On average, {name} is " in notes) is leans
+        assert "y0 is" not in notes
+    # the very figure, and weights as copies
+    often = np.arange(300) % 3
+    weighted = REVS(random_state=0).fit(X, y, often.astype(float))
+    above = np.repeat(y - X @ weighted.coef_ - weighted.intercept_, often)
+    told = next((n for n in weighted.summary().dict["notes"] if n.startswith("On average")), None)
+    assert (told is not None) is leans
+    if told is not None:
+        assert f"is {above.mean():.3g} above" in told
+        assert f"({np.sqrt(len(above)) * above.mean() / above.std():.0f} standard errors)" in told
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 def test_what_tails_add_is_what_scipy_says(weighted):
     X, y = linear("student")
     often = np.arange(200) % 2 + 1 if weighted else np.ones(200, dtype=int)

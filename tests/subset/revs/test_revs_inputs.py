@@ -1,5 +1,6 @@
 """REVS on whatever users bring: containers, names, categories, scales, sizes, and what is refused."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -361,6 +362,66 @@ def test_few_whole_numbers_are_doubted(levels, doubted):
     told = str(REVS(random_state=0).fit(X, y).summary())
     assert ('family="multinomial"' in told) is doubted
     assert "whole numbers" not in str(REVS(family="gaussian", random_state=0).fit(X, y).summary())
+
+
+def test_an_empty_selection_says_that_lines_were_looked_for():
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    y = X[:, 0] * X[:, 1]
+    notes = REVS(random_state=0).fit(X, y).summary().dict["notes"]
+    assert any("Only straight lines were looked for" in note for note in notes)
+    assert not any("looked for" in n for n in REVS(random_state=0, order=2).fit(X, y).summary().dict["notes"])
+    # those who find curves know no times and no counts
+    counts = REVS(random_state=0, family="poisson").fit(X, np.arange(200) % 3).summary().dict["notes"]
+    assert any("squares of columns, beside them, curves" in note for note in counts)
+    assert not any("ActorCriticPredictor" in note for note in counts)
+    constant = REVS(random_state=0).fit(X, np.ones(200)).summary().dict["notes"]
+    assert not any("looked for" in note for note in constant)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_a_column_that_varies_in_one_row_is_told_of(wrap):
+    """An indicator of one row, which was far out by chance, was near certain."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 4)), rng.standard_normal(120)
+    X[:, 2] = np.arange(120) == 7
+    y += X[:, 0] + 30.0 * X[:, 2]
+    notes = REVS(random_state=0).fit(wrap(X), y).summary().dict["notes"]
+    assert any(note.startswith("x2 (1) varies in one row above all") for note in notes)
+    both = REVS(random_state=0).fit(X, np.column_stack([y, -y]), sample_weight=np.ones(120))
+    assert sum("in one row above all" in note for note in both.summary().dict["notes"]) == 1
+    X[:, 2] = np.arange(120) % 40 == 7
+    notes = REVS(random_state=0).fit(wrap(X), X[:, 0] + 5 * X[:, 2]).summary().dict["notes"]
+    assert not any("in one row above all" in note for note in notes)
+
+
+def test_numbers_that_were_read_as_text_are_no_classes():
+    X, y = problem(40)
+    with pytest.raises(ValueError, match=r"40 classes in 40 rows.* Make numbers of it: y holds text such as"):
+        REVS().fit(X, y.astype(str))
+    with pytest.raises(ValueError, match=r"two rows for each\.$"):
+        REVS().fit(X, [f"row {i}" for i in range(40)])
+
+
+def test_a_target_among_the_columns_is_told_of():
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((80, 3)), columns=["area", "age", "price"])
+    told = REVS(random_state=0).fit(frame, frame["price"]).summary().dict
+    assert any(note.startswith("price tells the target without error") for note in told["notes"])
+    # "price matters for price" says nothing; nor is a series made of a column the column
+    assert "matters for the target: price" in told["answer"]
+    made = 2.0 * frame["area"] + np.random.default_rng(1).standard_normal(80)
+    assert made.name == "area"
+    told = REVS(random_state=0).fit(frame, made).summary().dict
+    assert "matters for the target: area" in told["answer"]
+    assert not any("without error" in note for note in told["notes"])
+
+
+def test_losses_are_told_with_the_digits_that_differ():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((500, 6))
+    notes = REVS(random_state=0).fit(X, 4.0 * X[:, 0] + rng.standard_normal(500)).summary().dict["notes"]
+    losses = re.search(r"squared error (\S+) against (\S+) ", " ".join(notes))
+    assert losses is not None
+    assert losses[1] != losses[2]
 
 
 def test_a_target_that_does_not_vary_is_told_of():

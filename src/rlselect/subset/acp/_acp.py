@@ -29,6 +29,7 @@ from rlselect.data import (
     NumberResponses,
     Responses,
     Table,
+    lone_number,
     number_responses,
     open_responses,
     open_table,
@@ -321,6 +322,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
             assert table.y is not None
             task = read_task(table.y, self.task)
             inputs = read_inputs(table, task)
+            self._lone = lone_number(table.y) if task == "regression" else None
         else:
             (table, responses), task = self._open_several(given, name), "regression"
             inputs = read_inputs(table, task, responses.values)

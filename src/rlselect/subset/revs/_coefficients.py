@@ -6,14 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import Clock, warn_if_interrupted
+from rlselect.data import lone_number
 from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._dependence import Dependence, count_same_throughout
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._found import Found
+from rlselect.subset.revs._noise import above_the_model
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._split import refit_apart
+
+# rows of which none can be most of what a column is for long
+_MOST_ROWS = 100_000
 
 
 def set_coefficients(
@@ -28,6 +33,8 @@ def set_coefficients(
     columns, fit, gains = final_model(problem, found, rng)
     _keep_dependence(selector, problem, found.dependence)
     warn_if_alike(problem, columns, fit)
+    selector._above = above_the_model(found.noise, columns, fit)
+    selector._lone_columns = _lone_columns(problem, columns)
     if apart is not None:
         (columns, fit), selector._n_apart = refit_apart(apart, columns), apart.table.n_rows
     selector.coef_ = np.zeros(len(selector.column_names_))
@@ -44,6 +51,21 @@ def set_coefficients(
     selector.intercept_average_ = average.intercept
     selector.average_ = bool(average.serves) and not problem.is_limited
     return gains
+
+
+def _lone_columns(problem: Problem, columns: NDArray[np.intp]) -> dict[str, float]:
+    """Selected columns that vary in one row above all, and what they are there; of rows that are not many."""
+    table, owner = problem.table, problem.table.encoder.column_feature_
+    # of the levels of a category, some may well be rare
+    alone = columns[columns < len(owner)]
+    alone = alone[np.bincount(owner)[owner[alone]] == 1]
+    if not table.in_memory or table.n_rows > _MOST_ROWS or not len(alone):
+        return {}
+    X, _, weight, *_ = table.take(slice(0, table.n_rows), alone)
+    values = np.asarray(X.toarray() if table.is_sparse else X, dtype=np.float64)
+    values = values if weight is None else values[weight > 0]
+    found = zip(alone, map(lone_number, values.T), strict=True)
+    return {table.columns[j]: lone[0] for j, lone in found if lone is not None}
 
 
 def say_if_cut(selector: Any, rest: Clock, some: str = "") -> None:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.data import Batch, DataSource
+from rlselect.data import Batch, DataSource, common_value
 from rlselect.kernels import noise_kind, shorten, student_gain
-from rlselect.subset.revs.evidence import fit_glm
+from rlselect.subset.revs.evidence import Fit, fit_glm
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +68,21 @@ class Explained(NamedTuple):
     value: float
 
 
+def above_the_model(noise: Noise | None, columns: NDArray[np.intp], fit: Fit) -> tuple[float, float]:
+    """How far the rows as they are lie above a model on average, and the standard error of that.
+
+    Both are zero where the noise is even and normal, and the model goes through the middle.
+    """
+    if noise is None:
+        return 0.0, 0.0
+    batch = noise.table.take(slice(0, noise.table.n_rows), columns)
+    y = np.asarray(batch.y, dtype=np.float64)
+    w = np.ones(len(y)) if batch.sample_weight is None else batch.sample_weight
+    above = y - (0.0 if batch.offset is None else batch.offset) - fit.intercept - batch.X @ fit.coef
+    mean = float(np.average(above, weights=w))
+    return mean, float(np.sqrt(w @ (above - mean) ** 2) / w.sum())
+
+
 def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
     """Read the noise off the residuals of some columns.
 
@@ -90,6 +105,7 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
     X = np.asarray(X.toarray() if table.is_sparse else X, dtype=np.float64)
     inside = X if few else X[:, columns]
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
+    proof = _tail_proof(given, w)
     away = np.abs(X - np.average(X, axis=0, weights=w))
     y, weight, logs = given, w, np.zeros(len(given))
     for done in range(_MOST_FITS):
@@ -99,7 +115,7 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
         if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
             return Explained(None, np.inf)
         candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
-        kind = noise_kind(residual, w, candidates, np.log(candidates.shape[1]) + _TERM_PROOF, _TAIL_PROOF)
+        kind = noise_kind(residual, w, candidates, np.log(candidates.shape[1]) + _TERM_PROOF, proof)
         if kind.plain:
             return Explained(None, kind.value)
         before, size = y, np.exp(0.5 * kind.logs)
@@ -127,4 +143,13 @@ def tail_gain(table: DataSource, columns: NDArray[np.intp]) -> float:
     residual = y - fit.intercept - X @ fit.coef - (0.0 if batch.offset is None else batch.offset)
     if not w @ residual**2 > 1e-12 * (w @ (y - np.average(y, weights=w)) ** 2):
         return 0.0
-    return student_gain(residual, w, _TAIL_PROOF)
+    return student_gain(residual, w, _tail_proof(y, w))
+
+
+def _tail_proof(y: Floats, weight: Floats) -> float:
+    """What heavy tails have to add to the log likelihood.
+
+    Nothing will do where most rows share a number: Student's t has no most likely scale there, and would
+    explain these rows and take the others for outliers.
+    """
+    return _TAIL_PROOF if common_value(y, weight) is None else np.inf

@@ -15,8 +15,10 @@ from rlselect.data import (
     all_finite,
     as_numbers,
     class_like,
+    common_value,
     find_task,
     find_twins,
+    lone_number,
     read_features,
     read_units,
 )
@@ -30,6 +32,8 @@ from rlselect.subset.revs.evidence import JointSubset
 _MOST_COUNTS = 1e12
 # share of all counts from which on one row is worth a word, of so many rows: cells of small tables are heavy
 _HEAVY, _MANY_ROWS = 0.25, 20
+# of which the first ones settle whether many are alike
+_MANY_NUMBERS = 5000
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
 
@@ -70,6 +74,10 @@ class Problem:
     class_like : list of float
         The numbers of a response that was taken as a number, where they may be names of classes; one number
         where all are alike.
+    common : tuple of float, optional
+        The number that most rows of a response of numbers share, and their share.
+    lone : tuple of float, optional
+        The number or count of a row that has most of all squares, and its share.
     """
 
     table: DataSource
@@ -84,6 +92,8 @@ class Problem:
     structure: Structure | None = None
     joint: "JointRows | None" = None
     class_like: list[float] = field(default_factory=list)
+    common: tuple[float, float] | None = None
+    lone: tuple[float, float] | None = None
 
     @cached_property
     def belonging(self) -> Belonging:
@@ -188,9 +198,15 @@ def pose_problem(
     doubted = _class_like(numbers) if asked == "auto" and family == "gaussian" else []
     if outcome is None and len(numbers) and numbers.min() == numbers.max():
         doubted = numbers[:1].tolist()
-    return Problem(
-        table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered, class_like=doubted
-    )
+    posed = Problem(table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered)
+    posed.class_like = doubted
+    weight = getattr(table, "sample_weight", None)
+    counted = numbers if weight is None else numbers[weight > 0]
+    if family == "gaussian" and not doubted:
+        posed.common = _common(counted)
+    if family == "gaussian" or family in COUNTS:
+        posed.lone = lone_number(counted)
+    return posed
 
 
 def heaviest_row(table: DataSource) -> dict[str, float]:
@@ -210,6 +226,12 @@ def _class_like(numbers: NDArray[np.float64]) -> list[float]:
         return []
     found = np.unique(numbers)
     return found.tolist() if class_like(len(found), bool(np.all(found == np.round(found)))) else []
+
+
+def _common(numbers: NDArray[np.float64]) -> tuple[float, float] | None:
+    # without sorting millions of numbers that differ
+    few = len(numbers) > _MANY_NUMBERS and len(np.unique(numbers[:1000])) > 900
+    return None if few else common_value(numbers)
 
 
 def _require_classes(table: DataSource, classes: NDArray, codes: NDArray) -> None:
@@ -273,6 +295,16 @@ def read_response(
     return family, None, response
 
 
+def _reads_as_numbers(y: NDArray) -> bool:
+    """Whether text is numbers that were read as text."""
+    if y.dtype.kind not in "OU" or not len(y):
+        return False
+    try:
+        return bool(np.isfinite(y.astype(np.float64)).all())
+    except (TypeError, ValueError):
+        return False
+
+
 def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDArray, NDArray[np.float64]]:
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError("y contains NaN or infinity; drop or mend these rows.")
@@ -290,7 +322,8 @@ def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDA
         )
     if len(classes) < 2 or 2 * len(classes) > len(y):
         what = "only one class" if len(classes) < 2 else f"{len(classes)} classes in {len(y)} rows"
-        raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.")
+        text = f" Make numbers of it: y holds text such as {y[0]!r}." if _reads_as_numbers(y) else ""
+        raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.{text}")
     if order is not None:
         strange = sorted(set(classes.tolist()) - set(order))
         if strange:

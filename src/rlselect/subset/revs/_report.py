@@ -18,6 +18,10 @@ AFTER_SELECTION = (
 )
 
 
+# standard errors by which rows may be off a model on average
+_BEYOND_CHANCE = 3.0
+# share of what variables explain that rounding may leave
+_NO_ERROR = 1e-10
 # what a coefficient adds to, by family
 _ADDS_TO = {
     "gaussian": "{target}",
@@ -54,13 +58,18 @@ def report_of(selector: Any) -> dict[str, Any]:
         [_after_selection(selector)]
         if variables
         else [
-            "No variable is worth its price" + ("." if averaged else ": the same is predicted for every row.")
+            "No variable is worth its price"
+            + ("." if averaged else ": the same is predicted for every row."),
+            *_not_looked_for(selector),
         ]
     )
     several = getattr(selector, "response_names_", [])
     notes += (
         _doubt(selector)
+        + _noise(selector)
+        + _no_error(selector, [names[f] for f in chosen])
         + _weight(selector)
+        + _one_row(selector)
         + _rules(selector)
         + (_together(selector) if several else _prediction(selector))
     )
@@ -267,6 +276,74 @@ def _doubt(selector: Any) -> list[str]:
     ]
 
 
+def _not_looked_for(selector: Any) -> list[str]:
+    """What an empty selection says nothing of."""
+    if len(getattr(selector, "_class_like", [])) == 1:
+        return []
+    products = selector.order == 1 and not isinstance(selector.search, Sarsa)
+    finds = ["order=2 finds products of variables"] if products else []
+    if selector.family_ in ("gaussian", "binomial", "multinomial"):
+        finds.append(f"another method (ActorCriticPredictor) curves{' as well' if products else ''}")
+    else:
+        finds.append("squares of columns, beside them, curves")
+    seen = "straight lines" if selector.order == 1 else "straight lines and products"
+    return [f"Only {seen} were looked for: {' and '.join(finds)}."]
+
+
+def _noise(selector: Any) -> list[str]:
+    """What numbers are like that no straight line with even, normal noise explains."""
+    names = getattr(selector, "response_names_", None)
+    if names is None:
+        return _noise_of(selector, selector._target_words)
+    singles = zip(names, selector.estimators_, strict=True)
+    return [note for name, single in singles for note in _noise_of(single, spell(name))]
+
+
+def _noise_of(selector: Any, target: str) -> list[str]:
+    notes, kind = [], getattr(selector, "noise_", {"degrees": np.inf, "unevenness": 0.0})
+    common, (above, error) = getattr(selector, "_common", None), getattr(selector, "_above", (0.0, 0.0))
+    if common is not None:
+        value, share = common
+        notes.append(
+            f"In {share:.0%} of the rows {target} is {value:g}, of which a line says little: ask apart "
+            f"whether it is {value:g}, and how large it is elsewhere."
+        )
+    found = {
+        f"heavy-tailed (Student's t, degrees {kind['degrees']:g})": "far out"
+        if kind["degrees"] < np.inf
+        else "",
+        "uneven": "noisy" if kind["unevenness"] else "",
+    }
+    shown = {what: rows for what, rows in found.items() if rows}
+    if shown:
+        notes.append(
+            f"The noise of {target} is {' and '.join(shown)}: rows that are {' or '.join(shown.values())} "
+            "count for less."
+        )
+    if abs(above) > _BEYOND_CHANCE * error:
+        line = "what the selected variables say" if selector.support_.any() else "the constant"
+        notes.append(
+            f"On average, {target} is {short(abs(above))} {'above' if above > 0 else 'below'} {line} "
+            f"({abs(above) / error:.0f} standard errors), which suits most rows and not the mean: errors "
+            "lean to one side, or a curve is missed. The logarithm of a target above zero "
+            "may fit better, or another method (ActorCriticPredictor), which finds curves."
+        )
+    return notes
+
+
+def _no_error(selector: Any, chosen: list[str]) -> list[str]:
+    """Whether there is nothing left to explain, as where the target is among the columns."""
+    average = getattr(selector, "_average", None)
+    if selector.family_ != "gaussian" or average is None or not chosen:
+        return []
+    if not average.refit_loss <= _NO_ERROR * np.max(selector.gain_, where=selector.support_, initial=0.0):
+        return []
+    return [
+        f"{name_some([spell(name) for name in chosen])} {'tells' if len(chosen) == 1 else 'tell'} the target "
+        "without error, as a copy of it does, or what was made of it: leave out what is not known before it."
+    ]
+
+
 def _weight(selector: Any) -> list[str]:
     """Whether one row speaks for many."""
     heavy = getattr(selector, "_heaviest", {})
@@ -277,6 +354,20 @@ def _weight(selector: Any) -> list[str]:
         f"Weights are counts: row {heavy['row']} counts as {weight:,.6g} of {total:,.6g} rows. "
         "What it has by chance is selected as if all of these had it; if its weight means something else, "
         "leave it out."
+    ]
+
+
+def _one_row(selector: Any) -> list[str]:
+    """Selected columns of which one row tells all."""
+    fits = getattr(selector, "estimators_", [selector])
+    lone = {name: value for fit in fits for name, value in getattr(fit, "_lone_columns", {}).items()}
+    if not lone:
+        return []
+    told = name_some([f"{spell(name)} ({value:.6g})" for name, value in lone.items()])
+    one = len(lone) == 1
+    return [
+        f"{told} {'varies' if one else 'vary'} in one row above all, where {'it is' if one else 'they are'} "
+        f"what brackets say: that row alone speaks for {'it' if one else 'them'}, and may do so by chance."
     ]
 
 
@@ -312,7 +403,7 @@ def _prediction(selector: Any) -> list[str]:
     over = f"{average.n_subsets:,} subset" + ("s" if average.n_subsets > 1 else "")
     if average.share_of_all:
         over += f" and, with a share of {average.share_of_all:.0%}, a ridge regression on all columns"
-    losses = f"{what} {short(average.refit_loss, 4)} against {short(average.loss, 4)} {left_out}"
+    losses = f"{what} {' against '.join(_told_apart(average.refit_loss, average.loss))} {left_out}"
     if selector.average_:
         alone, plainly = "the selected variables alone are", "they come from the selected variables alone"
         if not selector.support_.any():
@@ -327,6 +418,15 @@ def _prediction(selector: Any) -> list[str]:
         "Predictions come from the selected variables alone, which are clearly better than an average over "
         f"{over} ({losses})."
     ]
+
+
+def _told_apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers with as many digits as show which is larger, as far as that is more than rounding."""
+    for digits in range(4, 9):
+        told = short(first, digits), short(second, digits)
+        if told[0] != told[1]:
+            break
+    return told
 
 
 def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:

@@ -535,7 +535,7 @@ class REVS(SubsetSelections):
         self.path_ = path_of(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
-        self._class_like = problem.class_like
+        self._class_like, self._common, self._lone = problem.class_like, problem.common, problem.lone
         self._heaviest = heaviest_row(problem.table)
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:

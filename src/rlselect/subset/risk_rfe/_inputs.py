@@ -16,6 +16,7 @@ from rlselect.data import (
     as_numbers,
     doubtful_classes,
     find_task,
+    lone_number,
     number_responses,
     open_responses,
     open_table,
@@ -85,6 +86,12 @@ class RiskData:
     def dense(self) -> Array:
         """The design as a plain array."""
         return self.X.toarray() if sparse.issparse(self.X) else self.X
+
+    @property
+    def lone(self) -> tuple[float, float] | None:
+        """The number of a row that has most of all squares, and its share; of one response of numbers."""
+        several = self.loss.classifies or self.targets.shape[1] > 1
+        return None if several else lone_number(self.targets[:, 0])
 
     def on_columns(self, columns: NDArray[np.intp]) -> "RiskData":
         """Some columns alone, each a group of its own."""

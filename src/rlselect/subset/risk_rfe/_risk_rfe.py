@@ -502,7 +502,7 @@ class RiskRFE(ReportedElimination):
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
         self.column_names_ = list(encoder.column_names_)
-        self.loss_ = data.loss.name
+        self.loss_, self._lone = data.loss.name, data.lone
         if data.classes is not None:
             self.classes_ = data.classes
             rows = data.y[:, None] == data.classes

@@ -117,10 +117,10 @@ def test_zeros_that_are_most_of_the_target_are_not_what_lines_are_for(weighted):
     )
     weight = np.where(y == 0, 3.0, 1.0) if weighted else None
     fitted = REVS(random_state=0).fit(X, y, weight)
-    assert fitted.noise_["degrees"] == np.inf
+    assert fitted.noise_ == {"degrees": np.inf, "unevenness": 0.0}
     assert tail_gain(table_of(X, y, sample_weight=weight), np.arange(1)) == 0.0
     assert fitted.support_[0]
-    assert fitted.coef_[0] > 0.05
+    assert fitted.coef_[0] > 0.2
     told = " ".join(fitted.summary().dict["notes"])
     assert ("of the rows the target is 0" in told) is not weighted
 

@@ -106,6 +106,8 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
     inside = X if few else X[:, columns]
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
     proof = _tail_proof(given, w)
+    # rows that share a number and the others differ by more than noise, uneven or not
+    price = np.log(2 * X.shape[1] + 2) + _TERM_PROOF if np.isfinite(proof) else np.inf
     away = np.abs(X - np.average(X, axis=0, weights=w))
     y, weight, logs = given, w, np.zeros(len(given))
     for done in range(_MOST_FITS):
@@ -115,7 +117,7 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
         if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
             return Explained(None, np.inf)
         candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
-        kind = noise_kind(residual, w, candidates, np.log(candidates.shape[1]) + _TERM_PROOF, proof)
+        kind = noise_kind(residual, w, candidates, price, proof)
         if kind.plain:
             return Explained(None, kind.value)
         before, size = y, np.exp(0.5 * kind.logs)

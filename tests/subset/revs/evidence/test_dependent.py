@@ -76,6 +76,12 @@ def test_linear_evidence_is_that_of_generalised_least_squares(levels):
     )
 
 
+def test_linear_effects_beside_levels_have_a_hole_at_zero():
+    state = DependentRidge(linear(ClusterLevels(CODE))[0], Units(np.arange(6)))
+    assert state.shapes
+    assert all(shape.alike and not shape.share for shape in state.shapes)
+
+
 def counts(family, levels, seed=1):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, 5))

@@ -95,7 +95,7 @@ class RidgeSubset:
     .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
     """
 
-    shapes = SHAPES
+    shapes: tuple[Shape, ...] = SHAPES
     widest = WIDE
     _between: "Between | None" = None
 

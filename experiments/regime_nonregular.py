@@ -4,7 +4,7 @@ python experiments/regime_nonregular.py --records experiments/results/regime_non
     --replicates 120 --seed 20000 --models linear --out experiments/results/regime_nonregular.md
 
 python experiments/regime_nonregular.py --records experiments/results/regime_nonregular_default.jsonl \
-    --replicates 118 --seed 1221000 --models auto --out experiments/results/regime_nonregular_default.md
+    --replicates 300 --seed 2971000 --models auto --out experiments/results/regime_nonregular_default.md
 """
 
 import numpy as np

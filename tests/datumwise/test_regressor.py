@@ -165,14 +165,22 @@ def test_two_rows_are_enough(seed):
 
 @pytest.mark.slow
 def test_a_case_says_which_feature_counts():
-    """One column says which of two others to read: two purchases do what a forest needs three columns for."""
+    """One column says which of two others to read; how often small networks see it hangs on their draws."""
     rng = np.random.default_rng(11)
     X = rng.normal(size=(1500, 10))
     y = np.where(X[:, 0] > 0, 2 * X[:, 1], 2 * X[:, 2]) + 0.5 * rng.normal(size=1500)
     training = NetworkTraining(steps=1200, hidden=64, n_members=4)
-    model = DatumwiseRegressor(search=training, random_state=0).fit(X[:500], y[:500])
-    assert model.score(X[500:], y[500:]) > 0.8
-    assert model.acquire(X[500:]).sum(axis=1).mean() < 2.6
+    first = X[500:, 0] > 0
+    idle, useful = [], []
+    for seed in range(3):
+        model = DatumwiseRegressor(search=training, random_state=seed).fit(X[:500], y[:500])
+        assert model.score(X[500:], y[500:]) > 0.8
+        bought = model.acquire(X[500:])
+        idle.append(np.where(first, bought[:, 2], bought[:, 1]).mean())
+        useful.append(np.where(first, bought[:, 1], bought[:, 2]).mean())
+    assert np.mean(useful) > 0.98
+    # of the column that says nothing of them, a third of the cases do without
+    assert np.mean(idle) < 0.7
 
 
 def test_answers_far_from_zero_are_those_of_copies():

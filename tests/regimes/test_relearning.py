@@ -98,6 +98,8 @@ def test_regimes_are_apart_by_the_scores_of_what_they_decide_differently():
 
 
 @pytest.mark.slow
+# one randomised stage in a hundred looks as if it had not been
+@pytest.mark.filterwarnings("ignore:Stage")
 def test_trials_of_noise_are_told_better_or_worse_as_rarely_as_they_should():
     gains = []
     for seed in range(60):

@@ -195,6 +195,8 @@ def test_doubly_robust_intervals_cover_in_two_stages(known):
 
 
 @pytest.mark.slow
+# one randomised stage in a hundred looks as if it had not been
+@pytest.mark.filterwarnings("ignore:Stage")
 @pytest.mark.parametrize(("setting", "columns"), [("I", 5), ("III", 2)])
 def test_intervals_of_learnt_regimes_cover(setting, columns):
     """60 replicates: the interval of ``value_`` and the value of the learnt regime on fresh subjects."""

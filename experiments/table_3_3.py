@@ -4,7 +4,7 @@ lasso.
 The dissertation does not give a1, a2 and the training rows; for a2 >= 0.5 the function has a pole inside the
 domain, so a1 = 2, a2 = 0.25.
 
-python experiments/table_3_3.py --replicates 21 --out experiments/results/table_3_3.md
+python experiments/table_3_3.py --replicates 100 --out experiments/results/table_3_3.md
 """
 
 import numpy as np

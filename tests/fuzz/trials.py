@@ -171,7 +171,7 @@ def _rows_of(values, rows):
         return values
     if isinstance(values, pd.Series | pd.DataFrame):
         return values.iloc[rows].reset_index(drop=True)
-    return [values[i] for i in rows] if isinstance(values, list) else np.asarray(values)[rows]
+    return [values[i] for i in rows] if isinstance(values, list) else np.asanyarray(values)[rows]
 
 
 # ---- what came of it ----

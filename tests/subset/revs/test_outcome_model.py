@@ -265,3 +265,12 @@ def test_of_many_classes_too_all_columns_may_have_a_share():
     y = np.argmax(X @ rng.normal(0.0, 0.35, (15, 9)) + rng.gumbel(size=(400, 9)), axis=1)
     fit = REVS(random_state=0).fit(X, np.array(list("abcdefghi"))[y])
     assert fit._average.share_of_all > 0.2
+
+
+def test_subsets_may_weigh_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((26, 16))
+    y = np.zeros(26, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(26) < 0.8, np.exp(-1.5 * X[:, 0]) * rng.exponential(size=26)
+    # a price that nothing pays: weights beside the empty set are zero, of which there is no logarithm
+    assert not REVS(penalty=1e6, random_state=0).fit(X, y).support_.any()

@@ -432,7 +432,9 @@ def _held_out(
 def _share_without(kind: OutcomeKind, left: tuple, modes: list[OutcomeFit | None], weights: Floats) -> Floats:
     """What subsets weigh without the rows that are `left` out."""
     losses = np.array([np.inf if mode is None else _loss(kind, left, mode) for mode in modes])
-    share = np.where(np.isfinite(losses), np.log(weights) + losses, -np.inf)
+    with np.errstate(divide="ignore"):
+        # what weighs nothing beside the likely ones weighs nothing here
+        share = np.where(np.isfinite(losses), np.log(weights) + losses, -np.inf)
     if np.isneginf(share).all():
         return weights
     share = np.exp(share - share.max())

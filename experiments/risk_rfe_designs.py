@@ -1,6 +1,6 @@
 """What RiskRFE finds by default: F1 and seconds on classes, waves, interactions and noise, and on real rows.
 
-python experiments/risk_rfe_designs.py --replicates 8 --out experiments/results/risk_rfe_designs.md
+python experiments/risk_rfe_designs.py --out experiments/results/risk_rfe_designs.md
 """
 
 import time
@@ -247,7 +247,7 @@ def regression_machine(args):
 
 
 def main():
-    parser = arguments(__doc__.splitlines()[0], replicates=8, seed=5000)
+    parser = arguments(__doc__.splitlines()[0], replicates=16, seed=8800)
     args = parser.parse_args()
     lines = [
         f"{args.replicates} replicates from seed {args.seed}, RiskRFE() with its defaults; CPU seconds. "

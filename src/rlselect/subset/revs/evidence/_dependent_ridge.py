@@ -71,9 +71,8 @@ class DependentRidge(RidgeSubset):
     Given what rows share, rows are changed so that their noise is independent, which makes the model one of
     generalised least squares. `learn_dispersion` learns what they share beside the subset.
 
-    What rows share makes effects less clear than as many independent rows would, and prices that are read off
-    them lower: more columns of chance would pay. All shapes have a hole at zero: without one, effects too
-    small to be seen add up to several that are not there.
+    What rows share makes effects less clear than as many independent rows would. All shapes have a hole at
+    zero: without one, effects too small to be seen add up to several that are not there.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ class _Reader(Protocol):
     schema: pa.Schema
     lengths: list[int]
 
-    def read(self, group: int, names: list[str]) -> pa.Table:
-        """Some columns of a group."""
+    def read(self, group: int, names: list[str], first: int | None = None) -> pa.Table:
+        """Some columns of a group, or of so many of its first rows."""
         ...
 
     def close(self) -> None: ...
@@ -54,8 +54,12 @@ class _ParquetReader:
         meta = self._file.metadata
         self.lengths = [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]
 
-    def read(self, group: int, names: list[str]) -> pa.Table:
-        return self._file.read_row_group(group, columns=names, use_threads=False)
+    def read(self, group: int, names: list[str], first: int | None = None) -> pa.Table:
+        if first is None:
+            return self._file.read_row_group(group, columns=names, use_threads=False)
+        # nothing behind the pages that hold them is decoded
+        how = {"row_groups": [group], "columns": names, "use_threads": False}
+        return pa.Table.from_batches([next(self._file.iter_batches(batch_size=first, **how))])
 
     def close(self) -> None:
         self._file.close()
@@ -77,7 +81,7 @@ class _FeatherReader:
                 self.lengths.append(min(_PART_ROWS, rows - start))
         self._batch, self._held = -1, dict[tuple[str, ...], pa.Table]()
 
-    def read(self, group: int, names: list[str]) -> pa.Table:
+    def read(self, group: int, names: list[str], first: int | None = None) -> pa.Table:
         batch, start = self._places[group]
         # the slices of a batch are mostly read one after the other: it is decompressed once
         if batch != self._batch or len(self._held) > _HELD:
@@ -87,7 +91,7 @@ class _FeatherReader:
             fields = sorted(self.schema.get_field_index(name) for name in names)
             reader = ipc.open_file(self._file, options=ipc.IpcReadOptions(included_fields=fields))
             self._held[key] = pa.Table.from_batches([reader.get_batch(batch)]).select(names)
-        table = self._held[key].slice(start, self.lengths[group])
+        table = self._held[key].slice(start, self.lengths[group] if first is None else first)
         # a map shows what is written into the file later
         return table.take(pa.array(np.arange(len(table)))) if self._mapped else table
 
@@ -251,7 +255,7 @@ class FileParts(LocalParts):
         file, group = self._places[pick.part]
         try:
             reader = self._file(file)
-            rows = None if pick.rows is None else pa.array(pick.rows)
+            rows, first = None if pick.rows is None else pa.array(pick.rows), self._first(pick)
             # a few columns at a time: what decoding needs beside its result is several times the result
             step = _few_columns(len(columns))
             found: dict[str, Any] = self._folders.values(file, columns, self._size(pick))
@@ -259,7 +263,7 @@ class FileParts(LocalParts):
             inside = [name for name in columns if name not in found]
             for start in range(0, len(inside), step):
                 names = inside[start : start + step]
-                table = reader.read(group, names)
+                table = reader.read(group, names, first)
                 table = table if rows is None else table.take(rows)
                 found.update(zip(table.column_names, table.columns, strict=True))
             self._stamps.check_after_read(file)
@@ -267,6 +271,11 @@ class FileParts(LocalParts):
         except (pa.ArrowException, OSError) as error:
             self._stamps.check_after_read(file)
             raise ValueError(f"{self.where(pick.part)} cannot be read: {first_line(error)}.") from None
+
+    def _first(self, pick: Pick) -> int | None:
+        """How many of the first rows of its group hold a pick, None where that is most of the group."""
+        last = int(pick.rows[-1]) + 1 if pick.rows is not None and len(pick.rows) else 0
+        return last if 0 < 2 * last <= self.lengths[pick.part] else None
 
     def _size(self, pick: Pick) -> int:
         return int(self.lengths[pick.part]) if pick.rows is None else len(pick.rows)
@@ -311,7 +320,7 @@ class FileParts(LocalParts):
 
 
 def _few_columns(n_columns: int) -> int:
-    return max(_FEW_COLUMNS, n_columns // 16)
+    return max(_FEW_COLUMNS, n_columns // 8)
 
 
 def _shown(paths: Sequence[str]) -> str:

@@ -58,30 +58,39 @@ class Coder:
                 table = _without_gaps(table, [n for n in view.names if n not in _unmended(self.roles)])
             return self._batch(view.encode(table, self.dtype), table)
 
-    def encode_pieces(
-        self, pieces: Callable[[Sequence[str]], Iterator[pa.Table]], n_rows: int, where: str
-    ) -> Batch:
-        """Return the batch of a part that comes some columns at a time, for a plain view."""
+    def deal_pieces(
+        self, pieces: Callable[[Sequence[str]], Iterator[pa.Table]], n_rows: int, n_slices: int, where: str
+    ) -> list[Batch]:
+        """Return a part that comes some columns at a time, for a plain view, its rows dealt out to slices."""
         view = self.view
-        X = np.empty((n_rows, len(view.wanted)), dtype=self.dtype)
+        sizes = [len(range(k, n_rows, n_slices)) for k in range(n_slices)]
+        designs = [np.empty((size, len(view.wanted)), dtype=self.dtype, order="F") for size in sizes]
         done = 0
         vectors = view.names[len(view.features) :]
         rest = next(pieces(vectors)) if vectors else pa.table({})
         for table in pieces(view.wanted):
             names = view.wanted[done : done + table.num_columns]
             with _located(where):
-                _fill(X[:, done : done + len(names)], table, names, view.design.missing)
+                _deal([X[:, done : done + len(names)] for X in designs], table, names, view.design.missing)
             done += len(names)
         with _located(where):
-            return self._batch(X, rest)
+            values = self._vectors(rest)
+        return [
+            Batch(X, *(None if v is None else v[k::n_slices].copy() for v in values))
+            for k, X in enumerate(designs)
+        ]
 
     def _batch(self, X: np.ndarray, table: pa.Table) -> Batch:
+        return Batch(X, *self._vectors(table))
+
+    def _vectors(self, table: pa.Table) -> tuple[np.ndarray | None, ...]:
+        """y, sample_weight and offset of rows, checked."""
         y, weight, offset = (
             None if name is None else read_vector(table.column(name), role)
             for role, name in self.roles.items()
         )
         _check_target(y)
-        return Batch(X, y, _check_row_numbers(weight, "sample_weight"), _check_row_numbers(offset, "offset"))
+        return y, _check_row_numbers(weight, "sample_weight"), _check_row_numbers(offset, "offset")
 
 
 class View:
@@ -145,9 +154,23 @@ def _fill(X: np.ndarray, table: pa.Table, names: list[str], missing: str) -> Non
             rows = slice(first, first + _TILE_ROWS)
             for j, column in enumerate(columns, start):
                 X[rows, j] = column[rows]
-        tame = tame and all(column.dtype.kind != "f" or is_tame(column) for column in columns)
+        tame = tame and _all_tame(columns)
     if not tame:
         check_finite(X, names, missing)
+
+
+def _deal(slices: list[np.ndarray], table: pa.Table, names: list[str], missing: str) -> None:
+    """Write columns of numbers into the columns of slices, the rows dealt out evenly, and check them."""
+    columns = [_plain(table.column(name), name) for name in names]
+    for j, column in enumerate(columns):
+        for k, X in enumerate(slices):
+            X[:, j] = column[k :: len(slices)]
+    if not _all_tame(columns):
+        check_finite(np.column_stack(columns), names, missing)
+
+
+def _all_tame(columns: list[np.ndarray]) -> bool:
+    return all(column.dtype.kind != "f" or is_tame(column) for column in columns)
 
 
 def _plain(column: pa.ChunkedArray, name: str) -> np.ndarray:

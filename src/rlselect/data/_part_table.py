@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rlselect.data._dealt import DealtPart, HeldPart, WholePart
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._part_coder import Coder, View, design_dtype
 from rlselect.data._parts import Draw, Parts, Pick, Piece, Slice, all_parts
@@ -83,8 +84,8 @@ class PartTable:
         self._glance: Batch | None = None
         self._workers: Any = None
         self._scan: tuple[int, Iterator[pa.Table] | None] = (-1, None)
-        self._last: tuple[Any, Batch | None] = (None, None)
-        self._held: dict[int, Batch] = {}
+        self._last: tuple[Any, HeldPart | None] = (None, None)
+        self._held: dict[int, HeldPart] = {}
         self._stays: set[int] = set()
         self.is_held = False
         self.row_bytes = max(self.n_columns * self.dtype.itemsize, 1)
@@ -250,11 +251,14 @@ class PartTable:
 
     def everything(self, block: int) -> Iterator[Slice]:
         """All rows, part by part, in an even number of slices of up to `block` rows or some thousands."""
-        # every slice passes over all columns of a part once more
-        block = max(block, min(8192, 2**24 // max(self.n_columns, 1)))
         for g, size in enumerate(self.parts.lengths):
-            step = 2 * -(-int(size) // (2 * block))
+            step = self._n_slices(g, block)
             yield from (Slice(g, i, step) for i in range(min(step, int(size))))
+
+    def _n_slices(self, part: int, block: int = 0) -> int:
+        # every slice of a part in one piece passes over all of its columns once more
+        block = max(block, min(8192, 2**24 // max(self.n_columns, 1)))
+        return 2 * -(-int(self.parts.lengths[part]) // (2 * block))
 
     def read(
         self, picks: Sequence[Pick], columns: np.ndarray | None = None, *, count: bool = True
@@ -265,8 +269,7 @@ class PartTable:
         tables = self._visit([pick for pick in picks if pick.part not in kept], view, count)
         for pick in picks:
             if pick.part in kept:
-                rows = slice(None) if pick.rows is None else pick.rows
-                yield Batch(*(None if v is None else v[rows] for v in self._take_part(pick.part, columns)))
+                yield self._take_part(pick.part, columns).rows(pick.rows)
             else:
                 # no name for the table: it would outlive its use
                 yield self._encode(next(tables), pick.part, view)
@@ -292,31 +295,30 @@ class PartTable:
                 self._stays.discard(rows.part)
         part = self._last[1]
         assert part is not None
-        slices = Batch(*(None if v is None else v[rows.start :: rows.step] for v in part))
-        # a copy: what keeps some of the slices must not keep the part
-        return slices if self.is_held else Batch(*(None if v is None else v.copy() for v in slices))
+        return part.slice(rows.start, rows.step)
 
-    def _take_part(self, part: int, columns: np.ndarray | None) -> Batch:
+    def _take_part(self, part: int, columns: np.ndarray | None) -> HeldPart:
         if not self._keeps(part):
             return self._decode_part(part, columns)
         if part not in self._held:
             self._held[part] = self._decode_part(part, None)
         whole = self._held[part]
-        return whole if columns is None else whole._replace(X=whole.X[:, columns])
+        return whole if columns is None else whole.columns(columns)
 
-    def _decode_part(self, part: int, columns: np.ndarray | None) -> Batch:
+    def _decode_part(self, part: int, columns: np.ndarray | None) -> HeldPart:
         view = self._view(columns)
         pieces = self.parts.by_columns
         if pieces is not None and view.is_plain:
             self.count_decoded(part, view.share)
             size, where = int(self.parts.lengths[part]), self.parts.where(part)
-            return self.coder(view).encode_pieces(partial(pieces, part), size, where)
+            n_slices = min(self._n_slices(part), size)
+            return DealtPart(self.coder(view).deal_pieces(partial(pieces, part), size, n_slices, where))
         expected, tables = self._scan
         if expected != part or tables is None or columns is not None:
             rest = [Pick(g) for g in range(part, len(self.parts.lengths))]
             tables = self._visit(rest, view, True)
         self._scan = (part + 1, tables) if columns is None else (-1, None)
-        return self._encode(next(tables), part, view)
+        return WholePart(self._encode(next(tables), part, view), stays=self.is_held)
 
     def _view(self, columns: np.ndarray | None) -> View:
         # which rows are dropped depends on all columns

@@ -15,8 +15,8 @@ class Batch(NamedTuple):
     Attributes
     ----------
     X : ndarray or csr_array of shape (n_rows, n_columns)
-        Design, float32 or float64; a dense one is C-contiguous. It may be a view of the user's data: never
-        write into it.
+        Design, float32 or float64; of a dense one either the rows or the columns are contiguous. It may be a
+        view of the user's data: never write into it.
     y : ndarray of shape (n_rows,) or None
         Target as given, or as the response of the table makes it.
     sample_weight, offset : ndarray of shape (n_rows,) or None

@@ -69,6 +69,8 @@ class Block:
             scaled = coef / self.scale[which]
             return np.asarray(self.X[:, which] @ scaled - self.shift[which] @ scaled)
         if _FEW * len(which) <= self.X.shape[1]:
+            if self.X.flags.f_contiguous:
+                return np.asarray(coef.astype(self.X.dtype) @ self.X.T[which])
             return np.asarray(self.X.take(which, axis=1, mode="clip") @ coef.astype(self.X.dtype))
         whole = np.zeros(self.X.shape[1], dtype=self.X.dtype)
         whole[which] = coef
@@ -89,7 +91,8 @@ class Block:
     def columns(self, which: Any) -> Floats:
         """Some columns as vectors, shape (m, rows)."""
         if not sparse.issparse(self.X):
-            return np.ascontiguousarray(self.X[:, which].T)
+            # where columns lie in one run each, those wanted are copied as they are
+            return self.X.T[which] if self.X.flags.f_contiguous else np.ascontiguousarray(self.X[:, which].T)
         inside = self.X[:, which].toarray().T
         return (inside - self.shift[which, None]) / self.scale[which, None]
 

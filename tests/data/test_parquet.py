@@ -134,6 +134,12 @@ def test_clustering_sees_what_lies_between_parts():
     assert 0.002 < found < 0.05
 
 
+def test_parts_of_a_row_each_show_no_clustering():
+    rows = np.random.default_rng(3).standard_normal((40, 2))
+    assert clustering([column_moments(row[None]) for row in rows]) == 0.0
+    assert clustering([column_moments(rows), column_moments(rows[:1] + 9.0)]) == 0.0
+
+
 def test_clustered_files_are_read_wider(tmp_path):
     table = frame()
     by_target = table.sort_by("target")

@@ -42,14 +42,15 @@ def clustering(parts: Sequence[np.ndarray]) -> float:
     >>> clustering([column_moments(part) for part in np.split(rows, 4)]) > 0.5
     True
     """
-    stacked = np.stack([part for part in parts if part[0, 0] > 1], axis=1)
+    several = [part for part in parts if part[0, 0] > 1]
+    if len(several) < 2:
+        return 0.0
+    stacked = np.stack(several, axis=1)
     # columns with values that cannot be squared are refused later, by name
     counts, means, about = stacked[:, :, (np.abs(stacked) < 1e100).all(axis=(0, 1))]
     if not counts.size:
         return 0.0
     k = len(counts)
-    if k < 2:
-        return 0.0
     n = counts[:, 0]
     total = n.sum()
     grand = n @ means / total

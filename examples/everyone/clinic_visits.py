@@ -44,9 +44,9 @@ print(f"worth {found['effective_rows']:.0f} independent rows to a treatment")
 
 # %%
 # On the left the probabilities of both fits, with the line that each has to pass to be
-# selected: one half, and three quarters with ``groups``. On the right what the one has and the other
-# has not seen: what is left of each patient after the selected columns, one line of four
-# rows per patient. A patient who is above the others stays above them.
+# selected: one half, and three quarters with ``groups``. On the right what the one has
+# and the other has not seen: what is left of each patient after the selected columns, one
+# line of four rows per patient. A patient who is above the others stays above them.
 left = visits["log seizures"] - together.predict(frame.drop(columns=["log seizures"]))
 order = left.groupby(visits.patient).mean().sort_values().index
 place = visits.patient.map({patient: k for k, patient in enumerate(order)})

@@ -158,7 +158,7 @@ class Method:
     FAMILIES = tuple(EFFECTS)
 
     def __init__(self, name, told, response):
-        self.NAME, self._told, self._response = name, told, response
+        self.NAME, self.told, self.response = name, told, response
 
     @staticmethod
     def available():
@@ -167,9 +167,9 @@ class Method:
     def select(self, X, y, family, *, seed):
         from rlselect import REVS
 
-        in_time = self._told and y.groups is None
+        in_time = self.told and y.groups is None
         model = REVS(family=family, time_ordered=in_time, random_state=seed)
-        return model.fit(X, getattr(y, self._response), groups=y.groups if self._told else None).support_
+        return model.fit(X, getattr(y, self.response), groups=y.groups if self.told else None).support_
 
 
 METHODS = {

@@ -43,9 +43,10 @@ print(f"{found['clusters']} patients, correlation of two rows {found['correlatio
 print(f"worth {found['effective_rows']:.0f} independent rows to a treatment")
 
 # %%
-# On the left the probabilities of both fits. On the right what the one has and the other
-# has not seen: what is left of each patient after the selected columns, one line of four
-# rows per patient. A patient who is above the others stays above them.
+# On the left the probabilities of both fits, with the line that each has to pass to be
+# selected: one half, and three quarters with ``groups``. On the right what the one has
+# and the other has not seen: what is left of each patient after the selected columns, one
+# line of four rows per patient. A patient who is above the others stays above them.
 left = visits["log seizures"] - together.predict(frame.drop(columns=["log seizures"]))
 order = left.groupby(visits.patient).mean().sort_values().index
 place = visits.patient.map({patient: k for k, patient in enumerate(order)})
@@ -54,7 +55,8 @@ names = list(alone.feature_names_in_)
 height = np.arange(len(names))
 bars.barh(height - 0.2, alone.inclusion_, 0.4, label="every row for itself")
 bars.barh(height + 0.2, together.inclusion_, 0.4, label="with groups")
-bars.axvline(0.5, color="grey", linestyle="--")
+bars.axvline(0.5, color="C0", linestyle="--")
+bars.axvline(0.75, color="C1", linestyle="--")
 bars.set_yticks(height, names)
 bars.set(xlabel="probability that it matters", title="treatment is the same in all rows")
 bars.legend()

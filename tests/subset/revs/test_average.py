@@ -358,6 +358,19 @@ def said_of(y, size, doubt):
     return left_out, Said(size * (2.0 * y - 1.0), np.full(len(y), doubt))
 
 
+def test_a_refit_without_a_row_has_what_is_above_the_cut():
+    rng = np.random.default_rng(3)
+    Z, y, one = rng.normal(size=(20, 1)), rng.normal(size=20), np.ones(20)
+    rows = StandardRows(Z, y, one, np.zeros(20), one)
+    left_out = LeftOutRows(RowLikelihood("gaussian"), rows, np.multiply.outer([0.6, 0.4], one))
+    places = [np.array([0]), np.array([], dtype=np.intp)]
+    means = (y.sum() - y) / 19.0
+    np.testing.assert_allclose(left_out.said_by_refit(places, 0.75), means)
+    others = ~np.eye(20, dtype=bool)
+    lines = [np.polyval(np.polyfit(Z[keep, 0], y[keep], 1), Z[i, 0]) for i, keep in enumerate(others)]
+    np.testing.assert_allclose(left_out.said_by_refit(places, 0.5), lines)
+
+
 def test_variance_of_log_odds_that_left_out_rows_do_not_bear_out_does_not_count():
     y = np.resize([0.0, 1.0], 200)
     sure, said = said_of(y, 4.0, 30.0)

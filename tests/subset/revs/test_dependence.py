@@ -1,6 +1,7 @@
 """Rows that belong together."""
 
 import pickle
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from rlselect import REVS, load, save
 from rlselect.data import open_source
 from rlselect.kernels import Spread, learn_spread
+from rlselect.subset import Cutoff
 from rlselect.subset.revs import _search
 from rlselect.subset.revs._dependence import Belonging, count_same_throughout, describe
 from rlselect.subset.revs._dependent_fit import dependent_fit
@@ -87,6 +89,52 @@ def test_effects_are_found_and_the_summary_tells_of_the_clusters(family):
         folds if family in ("multinomial", "ordinal", "cox") else "on clusters left out one by one"
     ) in text
     assert model.summary().dict["dependence"] == model.dependence_
+
+
+def test_clusters_and_series_ask_for_odds_of_three_to_one():
+    X, y = clustered()
+    y = y - 0.75 * X[:, 0]
+    model = REVS(random_state=0).fit(X, y, groups=members)
+    between = (model.inclusion_ > 0.5) & (model.inclusion_ <= 0.75)
+    assert between[0]
+    np.testing.assert_array_equal(model.support_, model.inclusion_ > 0.75)
+    for rule in ({}, {"rule": "auto"}):
+        np.testing.assert_array_equal(model.select(**rule), model.support_)
+    np.testing.assert_array_equal(model.select(threshold=0.5), model.inclusion_ > 0.5)
+    assert not model.coef_[between].any()
+    text = " ".join(str(model.summary()).replace("\n> ", " ").split())
+    assert "selected from a probability of 0.75 on" in text
+    assert "would be selected by select(threshold=0.5)" in text
+    # another rule is taken at its word, and series ask for as much
+    even = REVS(random_state=0, rule=Cutoff(0.5)).fit(X, y, groups=members)
+    np.testing.assert_array_equal(even.support_, model.inclusion_ > 0.5)
+    assert "from a probability of" not in str(even.summary())
+    series = REVS(random_state=0, time_ordered=True).fit(X, y)
+    np.testing.assert_array_equal(series.support_, series.inclusion_ > 0.75)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = REVS(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(alone.support_, alone.inclusion_ > 0.5)
+
+
+@pytest.mark.slow
+def test_thirty_clusters_let_in_no_more_false_ones_than_independent_rows():
+    groups, false = np.repeat(np.arange(30), 10), np.zeros(2)
+    for seed in range(30):
+        rng = np.random.default_rng(7000 + seed)
+        X = rng.normal(size=(300, 50))
+        X[:, 1::2] = rng.normal(size=(30, 25))[groups]
+        mean = X[:, :6] @ (np.resize([0.3, 0.7], 6) * rng.choice([-1.0, 1.0], 6))
+        shared, alone, own = rng.normal(size=30)[groups], rng.normal(size=300), rng.normal(size=300)
+        for i, noise in enumerate((shared, alone)):
+            y = mean + np.sqrt(0.3) * noise + np.sqrt(0.7) * own
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = REVS(random_state=seed).fit(X, y, groups=None if i else groups)
+            assert model.support_[:6].sum() >= 4
+            false[i] += model.support_[6:].sum()
+    # counts of Poisson's kind
+    assert false[0] <= false[1] + 2.0 * np.sqrt(false.sum())
 
 
 def test_labels_may_be_text_or_a_column_and_their_order_is_of_no_matter(tmp_path):

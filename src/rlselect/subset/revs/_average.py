@@ -182,7 +182,7 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
     mean = _Mixture(posteriors, places, weights, left_out.said_by(posteriors, places))
     if found.fresh is None:
-        said_by_refit = left_out.said_by_refit(places)
+        said_by_refit = left_out.said_by_refit(places, problem.cut)
     else:
         mean, said_by_refit = _with_selected(problem, found, mean, left_out, design), found.fresh.refit
     given = shift, scale

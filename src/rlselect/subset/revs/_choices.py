@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import FeatureUnits
-from rlselect.learn import DecisionRule, ExpectedF1, RuleName, as_rule
+from rlselect.learn import Cutoff, DecisionRule, ExpectedF1, RuleName, as_rule
 from rlselect.subset.revs._structure import Structure
 
 
@@ -29,6 +29,8 @@ class Choices:
         likely in than out although one of them surely is.
     nothing : float, optional
         Probability that no unit is in that may be selected or not, where subsets were counted.
+    cut : float, default=0.5
+        Probability above which the rule "auto" takes a unit, where nothing makes units exclude each other.
     """
 
     groups: FeatureUnits
@@ -38,11 +40,12 @@ class Choices:
     structure: Structure | None = None
     likeliest: NDArray[np.bool_] | None = None
     nothing: float | None = None
+    cut: float = 0.5
 
     def by(self, rule: RuleName | DecisionRule) -> NDArray[np.bool_]:
         """Mask of the units that a rule, or the rule of a name, takes."""
-        if isinstance(rule, str) and rule == "auto" and self.likeliest is not None:
-            return self.likeliest.copy()
+        if isinstance(rule, str) and rule == "auto":
+            return self.units(Cutoff(self.cut)) if self.likeliest is None else self.likeliest.copy()
         return self.units(as_rule(rule))
 
     def units(self, rule: DecisionRule) -> NDArray[np.bool_]:

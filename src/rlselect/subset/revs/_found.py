@@ -105,6 +105,7 @@ def choices_of(problem: Problem, found: Found) -> Choices:
         problem.structure,
         found.likeliest if problem.is_limited else None,
         None if found.visited is None else found.visited.share_without(problem.allowed),
+        problem.cut,
     )
 
 

@@ -110,13 +110,13 @@ class LeftOutRows(NamedTuple):
             doubt[i] += np.einsum("ij,ij->i", Z @ posteriors.variances[i], Z)
         return Said(eta, (self.share * doubt).sum(axis=0))
 
-    def said_by_refit(self, places: Places) -> Floats:
-        """Linear predictor of the refit, that of the subset that would be selected without the row."""
+    def said_by_refit(self, places: Places, cut: float) -> Floats:
+        """Linear predictor of the refit, that of what has a probability above the cut without the row."""
         judges = len(self.share)
         inside = np.zeros((judges, self.rows.columns.shape[1]))
         for i, where in enumerate(places[:judges]):
             inside[i, where] = 1.0
-        chosen = self.share.T @ inside > 0.5
+        chosen = self.share.T @ inside > cut
         kinds, kind_of = np.unique(chosen, axis=0, return_inverse=True)
         often = np.argsort(-np.bincount(kind_of.ravel()), kind="stable")
         refits = np.zeros((min(len(kinds), _MOST_REFITS), len(self.rows.y)))

@@ -36,6 +36,10 @@ _HEAVY, _MANY_ROWS = 0.25, 20
 _MANY_NUMBERS = 5000
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
+# from which probability on a unit is selected: at even odds, and at three to one where rows belong together.
+# These leave more units in doubt, of which even odds let in more false ones, for no better F1 of 30 clusters
+# (benchmarks/results/revs_clusters_cuts.md)
+_EVEN, _SURE = 0.5, 0.75
 
 
 class JointRows(Protocol):
@@ -109,6 +113,11 @@ class Problem:
     def together(self) -> NDArray[np.intp] | None:
         """Which rows are left out together, None where each stands for itself."""
         return self.belonging.together
+
+    @property
+    def cut(self) -> float:
+        """Probability above which the rule "auto" takes a unit."""
+        return _EVEN if self.levels is None else _SURE
 
     @property
     def units(self) -> Units:

@@ -76,6 +76,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     shared = getattr(selector, "dependence_", None)
     if shared is not None:
         notes.append(say_dependence(shared, selector._n_rows, selector.time_ordered))
+        notes += _odds(selector)
     if effect is not None:
         unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
         notes.append(
@@ -387,6 +388,20 @@ def _rules(selector: Any) -> list[str]:
     if selector.order == 2:
         notes.append('A product "a:b" is that of the two columns about their means, beside both of them.')
     return notes
+
+
+def _odds(selector: Any) -> list[str]:
+    """That more than even odds were asked for, and of which variables that was too much."""
+    choices = selector._choices
+    if selector.rule != "auto" or choices.likeliest is not None:
+        return []
+    doubtful = selector.select(threshold=0.5) & ~selector.select()
+    names = np.asarray(selector.encoder_.feature_names, dtype=object)[doubtful]
+    further = f": {name_some(list(names))} would be selected by select(threshold=0.5)." if len(names) else "."
+    return [
+        "Of rows that belong together, a variable is selected from a probability of "
+        f"{choices.cut:.2g} on, where one half would let in more false ones{further}"
+    ]
 
 
 def _prediction(selector: Any) -> list[str]:

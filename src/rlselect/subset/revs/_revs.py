@@ -108,10 +108,11 @@ class REVS(SubsetSelections):
     ties : {"efron", "breslow"}, default="efron"
         What is done with events of the same time; for "cox".
     rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
-        How `support_` follows from `inclusion_`: "auto" takes what is more likely in than out, "f1" the set
-        of largest expected F1 (never empty), ``FalseDiscovery(0.1)`` as many as keep the expected share of
-        wrong ones below a tenth, ``MostProbable(10)`` so many, and ``Cutoff(0.9)`` all above a probability.
-        `select` applies other rules to the same fit.
+        How `support_` follows from `inclusion_`: "auto" takes what is more likely in than out (with `groups`
+        or `time_ordered`, what has odds of three to one, a probability above .75), "f1" the set of largest
+        expected F1 (never empty), ``FalseDiscovery(0.1)`` as many as keep the expected share of wrong ones
+        below a tenth, ``MostProbable(10)`` so many, and ``Cutoff(0.9)`` all above a probability. `select`
+        applies other rules to the same fit.
     feature_groups : dict, list of lists, or one label per feature, optional
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()

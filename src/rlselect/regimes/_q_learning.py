@@ -105,7 +105,8 @@ class QLearning(BackwardLearner):
         By stage: selected columns that the decision leans on a little though it is not shown to need them.
         Lines decide by the average over all slopes: columns that an action rather does not change with leave
         as long as all that do cost the regime no more than a hundredth of a standard error. Where many slopes
-        are weak, none is clear and most stay. Empty for other models.
+        are weak, none is clear and most stay; where there are none, some stay by chance. Empty for other
+        models.
     prognostic_ : list of lists of str
         By stage: selected columns that matter for the outcome only, as far as is known.
     tailoring_effects_ : list of lists of TailoringEffect

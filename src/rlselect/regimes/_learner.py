@@ -326,8 +326,7 @@ class BackwardLearner(Estimator):
             moving = machine.groups if machine.deciding is None else machine.deciding
             # what was not looked at may decide
             groups = moving if found is None else found.groups
-            # where it is not known what moves decisions, it is what decides
-            faint = [] if machine.deciding is None else [g for g in moving if g not in groups]
+            faint = [g for g in machine.deciding or [] if g not in groups]
             names, little = ([machine.encoder.names[g] for g in some] for some in (groups, faint))
             self.tailoring_.append(names)
             self.faint_.append(little)

@@ -1,6 +1,6 @@
 r"""Trials with linear contrasts: is the default ever worse than linear or lasso Q-learning or than dWOLS?
 
-python benchmarks/regimes_linear.py --replicates 20 --seed 2980000 \
+python benchmarks/regimes_linear.py --replicates 20 --seed 3010000 \
     --records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md \
     --methods QLearning "linear Q" "lasso Q" dWOLS
 """

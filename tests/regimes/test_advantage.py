@@ -37,7 +37,7 @@ def test_advantage_learning(simulated, trial):
     learner = AdvantageLearning(model="linear", random_state=0).fit(trial)
     assert simulated.missed(learner.tailoring_[1], 2, kind="decision") == 0
     assert "X1_5" not in learner.selected_[1]
-    assert learner.prognostic_ == [[], []]
+    assert learner.prognostic_ == learner.faint_ == [[], []]
     direction = 2 * simulated.columns["X1_1"] + 1.5 * simulated.columns["X1_2"] + simulated.columns["R1"]
     assert np.mean(learner.predict(trial, 2) == np.sign(direction)) > 0.9
     assert learner.value_.interval[0] < simulated.optimal_value < learner.value_.interval[1] + 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rlselect import QLearning, TrialData, load, save
+from rlselect.regimes import _line_machine
 from rlselect.regimes._bends import Bends
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import Split
@@ -168,6 +169,104 @@ def test_many_small_slopes_are_all_kept():
     stage = {"history": [f"x{j}" for j in range(10)], "action": "action", "reward": "reward"}
     machine = machine_of(TrialData.from_wide(table, [stage])).fit(range(10))
     assert machine.groups == list(range(10))
+
+
+def weak(n=150, p=8, slope=0.2, seed=0):
+    """Two arms; what the second adds to the first leans a little on each of the first six columns."""
+    rng = np.random.default_rng(seed)
+    X, action = rng.normal(size=(n, p)), rng.integers(0, 2, n)
+    slopes = slope * np.where(np.arange(p) % 2, -1.0, 1.0) * (np.arange(p) < 6)
+    table = {f"x{j}": X[:, j] for j in range(p)} | {"action": action}
+    table["reward"] = 1.5 * X[:, p - 1] + action * (X @ slopes) + rng.normal(size=n)
+    stage = {"history": [f"x{j}" for j in range(p)], "action": "action", "reward": "reward"}
+    return TrialData.from_wide(table, [stage | {"propensity": "1:1"}]), slopes
+
+
+def loses(q, left):
+    """What decisions by some Q-values lose to those by others, of whom they are expected."""
+    return float(np.mean(q.max(axis=1) - q[np.arange(len(q)), left.argmax(axis=1)]))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_columns_leave_as_long_as_decisions_lose_next_to_nothing(seed, monkeypatch):
+    trial, _ = weak(seed=seed)
+    history = trial.stages[0].history
+    machine = machine_of(trial).fit(range(8))
+    with monkeypatch.context() as patch:
+        patch.setattr(_line_machine, "_NEGLIGIBLE", -1.0)
+        every = machine_of(trial).fit(range(8))
+    assert every.deciding == list(range(8))
+    q = every.q_values(history)
+    # noise of variance 1, of which shares that nobody explains are little more
+    slack = 0.01 * np.sqrt(1.0 / 150)
+    assert loses(q, machine.q_values(history)) <= 1.3 * slack
+    # of those that are rather not there, the one that makes the least difference could not leave as well
+    doubtful = [g for g in machine.deciding if machine.changes[g] < 0.5]
+    if doubtful:
+        columns = [machine.encoder.groups[g] for g in doubtful]
+        moved = [np.ptp(machine.X[:, c] @ machine.slopes[c], axis=1).mean() for c in columns]
+        least = columns[int(np.argmin(moved))]
+        less = machine.X[:, least] @ machine.slopes[least]
+        assert loses(q, machine.q_values(history) - less) > 0.7 * slack
+
+
+def test_many_weak_slopes_decide_together_though_none_is_clear(monkeypatch):
+    """Which of two actions is better is told more often by all of them than by those that are clear."""
+    right = {0.01: [], np.inf: []}
+    for seed in range(12):
+        trial, slopes = weak(seed=seed)
+        fresh = np.random.default_rng(100 + seed).normal(size=(2000, 8))
+        for slack, found in right.items():
+            monkeypatch.setattr(_line_machine, "_NEGLIGIBLE", slack)
+            machine = machine_of(trial).fit(range(8))
+            assert set(machine.deciding) <= set(machine.groups)
+            if slack == np.inf:
+                assert machine.deciding == np.flatnonzero(machine.changes >= 0.5).tolist()
+            gain = fresh @ slopes
+            found.append(np.mean(gain * (machine.q_values(fresh).argmax(axis=1) == 1)))
+    gained = np.array(right[0.01]) - right[np.inf]
+    # of at most .2, what the best decisions add
+    assert gained.mean() > 0.01
+    assert gained.min() > -0.005
+
+
+def test_what_does_not_decide_is_the_same_for_all_actions():
+    machine = machine_of(arms(seed=2)).fit(range(6))
+    idle = [g for g in machine.groups if g not in machine.deciding]
+    # the third column acts in all arms alike
+    assert 2 in idle
+    assert {0, 1} <= set(machine.deciding)
+    for some in (machine, machine.refit(np.arange(100), machine.y[:100])):
+        assert np.ptp(some.slopes[idle], axis=1).max() == 0.0
+        assert np.ptp(some.slopes[machine.deciding], axis=1).min() > 0.0
+    assert machine.slopes[2] == pytest.approx(1.0, abs=0.1)
+
+
+def test_columns_that_decide_those_that_may_and_those_that_do_not():
+    """What the account says of a column is true of the regime that is predicted and valued."""
+    trial, _ = weak(seed=4)
+    learner = QLearning(random_state=0).fit(trial)
+    assert learner.model_ == ["lines"]
+    decide, faint, predict = learner.tailoring_[0], learner.faint_[0], learner.prognostic_[0]
+    assert sorted([*decide, *faint, *predict]) == sorted(learner.selected_[0])
+    assert faint
+    assert predict
+    table = {name: values.copy() for name, values in trial.history(1).items()}
+
+    def advantage(changed):
+        q = learner.q_values(table | {changed: table[changed] + 1.0})
+        return (q[:, 1] - q[:, 0]) - (before[:, 1] - before[:, 0])
+
+    before = learner.q_values(table)
+    for name in predict:
+        np.testing.assert_allclose(advantage(name), 0.0, atol=1e-9)
+    for name in [*decide, *faint]:
+        assert np.abs(advantage(name)).min() > 1e-6
+    answer, sections = learner.summary().dict["answer"], learner.summary().dict["sections"]
+    assert f"leans a little on {faint[0]}" in answer
+    uses = {name: use for name, _, use in sections[0]["rows"]}
+    assert {name for name, use in uses.items() if use == "the decision, perhaps a little"} == set(faint)
+    assert "Short rules do not" in sections[0]["note"]
 
 
 def test_bends_are_what_lines_leave_and_are_lines_in_the_tails():

@@ -81,6 +81,8 @@ def test_selection_and_decision_features(learner, simulated):
     assert "X1_5" in learner.selected_[1]
     for t in (0, 1):
         assert sorted(learner.tailoring_[t] + learner.prognostic_[t]) == sorted(learner.selected_[t])
+        # what moves decisions of curves is not told from what decides
+        assert learner.faint_[t] == []
         assert f"A{t + 1}" not in learner.selected_[t]
         assert learner.path_[t]["n_features"][0] == sum(map(len, learner.path_[t]["eliminated"]))
     assert str(learner.regime_).startswith("stage 1: ")

@@ -98,11 +98,14 @@ def test_what_is_worse_unclear_or_not_to_be_compared_is_told(learner):
     some.maximize = False
     assert "which is better" in answer_of(some, low, high)
     some.overlap_ = [replace(learner.overlap_[0], poor=True), learner.overlap_[1]]
+    assert "leans" not in answer_of(some, low, high)
     some.tailoring_, some.stop_reason_ = [[], []], ["time budget", ""]
+    some.faint_ = [["X1_1", "X1_2"], []]
     told = answer_of(some, low, high)
     for part in (
         "hardly be compared at stage 1,",
         "do not show that the decision needs any",
+        "The full regime leans a little on X1_1 and X1_2 at stage 1, which may not matter.",
         "(time budget)",
     ):
         assert part in told

@@ -53,17 +53,19 @@ def test_a_column_of_the_best_set_stays_where_its_slope_is_sure():
 
 
 @pytest.mark.parametrize(
-    ("changes", "decide"),
+    ("changes", "deciding", "decide"),
     [
-        (None, [0, 1]),
+        (None, None, [0, 1]),
         # what plainly changes an action is added, what rather does not is taken away unless it is sure
-        ([0.1, 0.1, 0.95, 0.7], [1, 2]),
-        ([0.6, 0.1, 0.1, 0.1], [0, 1]),
+        ([0.1, 0.1, 0.95, 0.7], [1, 2, 3], [1, 2]),
+        ([0.6, 0.1, 0.1, 0.1], [0, 1], [0, 1]),
+        # the regime does not decide by what is not in it
+        ([0.6, 0.1, 0.1, 0.1], [0], [0]),
     ],
 )
-def test_probable_changes_have_a_say_in_what_decides(changes, decide):
+def test_probable_changes_have_a_say_in_what_decides(changes, deciding, decide):
     known = None if changes is None else np.array(changes)
-    machine = SimpleNamespace(changes=known, groups=[0, 1, 2, 3])
+    machine = SimpleNamespace(changes=known, deciding=deciding, groups=[0, 1, 2, 3])
     assert _with_changes(machine, [0, 1], sure=[1]) == decide
 
 

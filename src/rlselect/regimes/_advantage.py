@@ -85,8 +85,8 @@ class AdvantageLearning(BackwardLearner):
     ----------
     selected_, tailoring_ : list of lists of str
         By stage: columns of the contrast; every one of them is a decision feature.
-    prognostic_ : list of lists of str
-        Empty lists: the outcome is not modelled.
+    faint_, prognostic_ : lists of lists of str
+        Empty lists: every selected column decides, and the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
     history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_
@@ -174,7 +174,7 @@ class AdvantageLearning(BackwardLearner):
 
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_ = [list(names) for names in self.selected_]
-        self.prognostic_ = [[] for _ in self.selected_]
+        self.faint_, self.prognostic_ = [[] for _ in self.selected_], [[] for _ in self.selected_]
         for _ in evaluation.trial.stages:
             part_done()
 

@@ -316,18 +316,21 @@ class BackwardLearner(Estimator):
         ]
 
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
-        self.tailoring_, self.prognostic_, self.tailoring_path_ = [], [], []
+        self.tailoring_, self.faint_, self.prognostic_, self.tailoring_path_ = [], [], [], []
         for t, machine in enumerate(self._machines):
             try:
                 with present_clock().part(1.0 / (evaluation.trial.n_stages - t)):
                     found = find_tailoring(evaluation, t, machine, evaluation.splits)
             except OutOfTime:
                 found = None
+            moving = machine.groups if machine.deciding is None else machine.deciding
             # what was not looked at may decide
-            groups = machine.groups if found is None else found.groups
-            names = [machine.encoder.names[g] for g in groups]
+            groups = moving if found is None else found.groups
+            faint = [g for g in machine.deciding or [] if g not in groups]
+            names, little = ([machine.encoder.names[g] for g in some] for some in (groups, faint))
             self.tailoring_.append(names)
-            self.prognostic_.append([name for name in self.selected_[t] if name not in names])
+            self.faint_.append(little)
+            self.prognostic_.append([name for name in self.selected_[t] if name not in [*names, *little]])
             self.tailoring_path_.append(found)
             part_done()
 

@@ -11,14 +11,17 @@ from rlselect._clock import stop_if_late
 from rlselect.machines import EliminationPath, paired_comparison
 from rlselect.regimes._bends import Bends
 from rlselect.regimes._selection import JudgedLines, StageSelection
-from rlselect.regimes._spike_and_slab import ColumnMoments, average_slopes
+from rlselect.regimes._spike_and_slab import Average, ColumnMoments, average_slopes
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
 __all__ = ["LineMachine", "lines_again", "lines_from_all", "prefer_lines"]
 
-# A history column stays where one of its slopes is rather there than not: where few slopes are, noise columns
-# leave, and where many weak ones are, all stay.
+# A history column stays where one of its slopes is rather there than not. So does what actions change with
+# it, and also where decisions would lose without it: of many weak slopes each is hard to see, and all decide.
 _PROBABLE = 0.5
+# What decisions may lose by all changes that leave, in standard errors of a mean of as many responses: values
+# that are printed with two digits of their error do not show it.
+_NEGLIGIBLE = 0.01
 # columns, products and bends that can be averaged over; of more, those of the selected history columns
 _MOST = 800
 _BENDS = 3
@@ -49,10 +52,14 @@ class LineMachine(StageMachine):
     penalties : (d,) array
         What a ridge would take for the squares of the actions' levels and of the slopes of needed columns,
         variance of the noise over their expected squares; refits do.
+    deciding : list of int
+        Groups with which some action changes; the other ones are the same for all actions.
     """
 
     explicit = True
     penalties: np.ndarray
+    changes: np.ndarray
+    deciding: list[int]
     levels: np.ndarray
     slopes: np.ndarray
     curves: np.ndarray
@@ -82,16 +89,16 @@ class LineMachine(StageMachine):
         """Numbers of the bends of some encoded columns."""
         return np.flatnonzero(np.isin(self.bends.owners, used))
 
-    def _design(self, used: np.ndarray) -> np.ndarray:
-        """Actions, some columns, their products with each action and their bends: (n, K + c + c K + b)."""
+    def _design(self, used: np.ndarray, changing: np.ndarray) -> np.ndarray:
+        """Actions, used columns, products of changing ones with each action, bends: (n, K + c + a K + b)."""
         history, taken = self._split(self.X)
-        products = (history[:, used, None] * taken[:, None]).reshape(len(history), -1)
+        products = (history[:, changing, None] * taken[:, None]).reshape(len(history), -1)
         return np.column_stack([taken, history[:, used], products, self.bends(history, used)])
 
     def _learnt(self, groups: Sequence[int], left_out: Sequence[np.ndarray]) -> list["LineMachine"]:
         """The machine on some groups without each of some sets of rows, bool arrays."""
         used, K = self._used(groups), len(self.encoder.labels)
-        data, means, mean = _moments(self._design(used), self.y, self.weights, left_out)
+        data, means, mean = _moments(self._design(used, used), self.y, self.weights, left_out)
         each, bent = 1 + np.arange(K), self._bent(used)
         main, bends = np.zeros(len(used), dtype=int), np.full(len(bent), K + 1)
         blocks = np.concatenate([each, main, np.tile(each, len(used)), bends])
@@ -100,35 +107,90 @@ class LineMachine(StageMachine):
         of_bends = group[np.searchsorted(used, self.bends.owners[bent])]
         groups_of = np.concatenate([np.full(K, -1), group, np.repeat(group, K), of_bends])
         found, machines = average_slopes(data, blocks, alike=K + 1), []
-        # the changes alone, by group and action
-        changed = slice(K + len(used), K + len(used) * (1 + K))
-        for k, probable in enumerate(found.there >= _PROBABLE):
-            needed = np.unique(groups_of[probable & (groups_of >= 0)])
-            stays = np.isin(groups_of, [-1, *needed])
-            slopes = np.where(stays, found.slopes[k], 0.0)
+        for k, rows in enumerate(left_out):
             machine = self._like(self.X, self.y, self.weights, self.subjects)
-            machine.groups, machine.bends = needed.tolist(), self.bends
-            machine.penalties = (found.noise[k] / found.squares[k])[stays]
-            machine.changes = np.zeros(len(self.encoder.groups))
-            np.maximum.at(machine.changes, groups_of[changed], found.there[k, changed])
-            machine._take(slopes, float(mean[k] - means[k] @ slopes), used)
+            machine.bends = self.bends
+            slack = _NEGLIGIBLE * float(np.sqrt(found.noise[k] / data.rows[k]))
+            average = Average(*(part[k] for part in found))
+            slopes, kept = machine._kept(average, groups_of, np.where(rows, 0.0, self.weights), slack)
+            machine._take(slopes[kept], float(mean[k] - means[k][kept] @ slopes[kept]))
             machines.append(machine)
         return machines
 
-    def _take(self, coefficients: np.ndarray, intercept: float, used: np.ndarray) -> None:
+    def _kept(
+        self, found: Average, groups_of: np.ndarray, weights: np.ndarray, slack: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Choose the groups that stay, and those that decide: slopes (d,), and which of them are kept.
+
+        Parameters
+        ----------
+        found : Average
+            Of one data set.
+        groups_of : (d,) int array
+            Groups of the columns of the design, -1 for the actions.
+        weights : (n,) array
+            Of the rows, 0 for those that are left out.
+        slack : float
+            What decisions may lose.
+        """
+        self.groups = self.deciding = np.unique(groups_of[groups_of >= 0]).tolist()
+        K, c = len(self.encoder.labels), len(self._used(self.groups))
+        main, changed = slice(K, K + c), slice(K + c, K + c + c * K)
+        self.changes = np.zeros(len(self.encoder.groups))
+        np.maximum.at(self.changes, groups_of[changed], found.there[changed])
+        self._take(found.slopes, 0.0)
+        self.deciding = self._decisive(weights, slack)
+        likely = groups_of[(found.there >= _PROBABLE) & (groups_of >= 0)]
+        self.groups = np.union1d(likely, self.deciding).astype(int).tolist()
+        # what does not decide is for all actions what it is for them on average
+        slopes, squares, idle = found.slopes.copy(), found.squares.copy(), ~np.isin(groups_of, self.deciding)
+        slopes[main] += np.where(idle[main], slopes[changed].reshape(c, K).mean(axis=1), 0.0)
+        squares[main] += np.square(slopes[main]) - np.square(found.slopes[main])
+        kept = np.isin(groups_of, [-1, *self.groups])
+        kept[changed] &= ~idle[changed]
+        self.penalties = (found.noise / squares)[kept]
+        return slopes, kept
+
+    def _decisive(self, weights: np.ndarray, slack: float) -> list[int]:
+        """Groups that decide: what is best by them loses no more than the slack to what is best by all.
+
+        Expected outcomes are best by what is expected of all slopes, which says what is lost without some. Of
+        the changes that are rather not there, those that make the least difference leave first.
+        """
+        e, rows, history = self.encoder, np.arange(len(self.X)), self._split(self.X)[0]
+
+        def change(g: int) -> np.ndarray:
+            by_action = history[:, e.groups[g]] @ self.slopes[e.groups[g]]
+            return by_action - by_action.mean(axis=1, keepdims=True)
+
+        worth = self.levels + history @ self.slopes
+        best, left = worth.max(axis=1), worth
+        doubtful = [g for g in self.groups if self.changes[g] < _PROBABLE]
+        doubtful.sort(key=lambda g: float(weights @ np.ptp(change(g), axis=1)))
+        for place, g in enumerate(doubtful):
+            left = left - change(g)
+            if weights @ (best - worth[rows, left.argmax(axis=1)]) > slack * weights.sum():
+                doubtful = doubtful[:place]
+                break
+        return sorted(set(self.groups) - set(doubtful))
+
+    def _take(self, coefficients: np.ndarray, intercept: float) -> None:
         """Keep what predictions need."""
+        used, changing = self._used(self.groups), self._used(self.deciding)
         K, c = len(self.encoder.labels), len(used)
-        levels, main, changes, curves = np.split(coefficients, np.cumsum([K, c, c * K]))
+        levels, main, changes, curves = np.split(coefficients, np.cumsum([K, c, len(changing) * K]))
         self.levels = intercept + levels
         self.slopes = np.zeros((self.encoder.action[0], K))
-        self.slopes[used] = main[:, None] + changes.reshape(c, K)
+        self.slopes[used] = main[:, None]
+        self.slopes[changing] += changes.reshape(-1, K)
         self.curves = np.zeros(len(self.bends.owners))
         self.curves[self._bent(used)] = curves
 
     def fit(self, groups: Sequence[int]) -> "LineMachine":
         """Fit on some groups, of which those that are probably needed stay."""
         found = self._learnt(list(groups), [np.zeros(len(self.y), dtype=bool)])[0]
-        self.groups, self.penalties, self.changes = found.groups, found.penalties, found.changes
+        self.groups, self.deciding = found.groups, found.deciding
+        self.penalties, self.changes = found.penalties, found.changes
         self.levels, self.slopes, self.curves = found.levels, found.slopes, found.curves
         return self
 
@@ -143,11 +205,12 @@ class LineMachine(StageMachine):
 
     def _refit(self, rows: np.ndarray, y: np.ndarray) -> "LineMachine":
         other = self._like(self.X[rows], y, self.weights[rows], self.subjects[rows])
-        other.groups, other.penalties, other.bends = self.groups, self.penalties, self.bends
-        used, nobody = other._used(self.groups), np.zeros(len(y), dtype=bool)
-        data, means, mean = _moments(other._design(used), y, other.weights, [nobody])
+        other.groups, other.deciding = self.groups, self.deciding
+        other.penalties, other.bends = self.penalties, self.bends
+        design = other._design(other._used(self.groups), other._used(self.deciding))
+        data, means, mean = _moments(design, y, other.weights, [np.zeros(len(y), dtype=bool)])
         found = np.linalg.solve(data.gram[0] + np.diag(self.penalties), data.cross[0])
-        other._take(found, float(mean[0] - means[0] @ found), used)
+        other._take(found, float(mean[0] - means[0] @ found))
         return other
 
     def _lines(self, X: np.ndarray) -> np.ndarray:

@@ -101,8 +101,14 @@ class QLearning(BackwardLearner):
         holds the columns of the best set whose slope is sure (95 %, all columns of the stage together). Of
         lines, columns that change some action with a probability of .8 are added, and those that are not sure
         and change none with .5 taken away.
+    faint_ : list of lists of str
+        By stage: selected columns that the decision leans on a little though it is not shown to need them.
+        Lines decide by the average over all slopes: columns that an action rather does not change with leave
+        as long as all that do cost the regime no more than a hundredth of a standard error. Where many slopes
+        are weak, none is clear and most stay; where there are none, some stay by chance. Empty for other
+        models.
     prognostic_ : list of lists of str
-        By stage: selected columns that matter for the outcome only.
+        By stage: selected columns that matter for the outcome only, as far as is known.
     tailoring_effects_ : list of lists of TailoringEffect
         By stage: slope of the advantage of each action over the first one on each column of ``tailoring_``,
         with intervals that are wide enough for all columns of the stage, so that selection does not spoil

@@ -15,6 +15,8 @@ __all__ = ["Learnt", "answer_of", "marks_of", "report_of", "selected_from_few", 
 
 # subjects per history column below which values are noticeably too good
 _FEW_PER_COLUMN = 25
+# columns that decide, those that decisions lean on a little, and all others
+_NEEDED_FOR = ("the decision", "the decision, perhaps a little", "the outcome only")
 _NOTHING_DECIDES = "The data do not show that the decision needs any history column."
 
 
@@ -31,6 +33,7 @@ class Learnt(Protocol):
     selected_: list[list[str]]
     path_: list[Any]
     tailoring_: list[list[str]]
+    faint_: list[list[str]]
     history_names_in_: list[Any]
     actions_: list[tuple]
     model_: list[Any]
@@ -132,28 +135,41 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue, flattere
         ]
     else:
         parts = [f"{worth}, which is {'better' if (low > 0.0) == learner.maximize else 'worse'} {between}."]
-    by = [
-        f"by {name_some(list(map(spell, names)), 4)}" + (f" at stage {t}" if learner.n_stages_ > 1 else "")
-        for t, names in enumerate(learner.tailoring_, start=1)
+    by, on = _named("by", learner.tailoring_), _named("on", learner.faint_)
+    parts.append(f"It is decided {name_some(by)}." if by else _NOTHING_DECIDES)
+    if on:
+        also = "also " if by else ""
+        parts.append(f"The full regime {also}leans a little {name_some(on)}, which may not matter.")
+    return " ".join([*parts, *stopped_early(*learner.stop_reason_)])
+
+
+def _named(how: str, columns: Sequence[Sequence[str]]) -> list[str]:
+    """Columns in words, by stage where there are some."""
+    return [
+        f"{how} {name_some(list(map(spell, names)), 4)}" + (f" at stage {t}" if len(columns) > 1 else "")
+        for t, names in enumerate(columns, start=1)
         if names
     ]
-    parts.append(f"It is decided {name_some(by)}." if by else _NOTHING_DECIDES)
-    return " ".join([*parts, *stopped_early(*learner.stop_reason_)])
 
 
 def _history(learner: Learnt) -> dict[str, Any]:
     rows = []
     for t, names in enumerate(learner.selected_):
-        for name in sorted(names, key=lambda name: name not in learner.tailoring_[t]):
-            decides = name in learner.tailoring_[t]
-            rows.append([name, t + 1, "the decision" if decides else "the outcome only"])
+        needs = {**dict.fromkeys(learner.tailoring_[t], 0), **dict.fromkeys(learner.faint_[t], 1)}
+        for name in sorted(names, key=lambda name: needs.get(name, 2)):
+            rows.append([name, t + 1, _NEEDED_FOR[needs.get(name, 2)]])
+    note = "The action of a stage itself is always part of its model and not listed."
+    if any(learner.faint_):
+        note += (
+            " Where many columns change a little what an action is worth, each is hard to see, and together "
+            "they decide: the full regime leans a little on those that may matter as long as it expects to "
+            "lose without them. Short rules do not."
+        )
     return {
         "title": "Which history matters",
         "columns": ["History column", "Stage", "Needed for"],
         "rows": rows,
-        "note": "The action of a stage itself is always part of its model and not listed."
-        if rows
-        else "No history column is needed at any stage.",
+        "note": note if rows else "No history column is needed at any stage.",
     }
 
 

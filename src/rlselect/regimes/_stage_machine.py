@@ -77,6 +77,8 @@ class StageMachine:
         Whether it works on columns rather than on kernel matrices.
     changes : array or None
         By group of the encoder: how probable it is that some action changes with it, where a fit says it.
+    deciding : list of int or None
+        Groups with which some action changes, where a fit says it.
     """
 
     explicit = False
@@ -86,6 +88,7 @@ class StageMachine:
     tuner: Tuner
     link: ResponseLink | None = None
     changes: np.ndarray | None = None
+    deciding: list[int] | None = None
 
     def __init__(
         self,

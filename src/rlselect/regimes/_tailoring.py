@@ -210,10 +210,10 @@ def find_tailoring(
 
 def _with_changes(machine: StageMachine, groups: Sequence[int], sure: Sequence[int]) -> list[int]:
     """Columns that decide, once it is known how probable changes are; all of them where it is not."""
-    changes = machine.changes
-    if changes is None:
+    changes, deciding = machine.changes, machine.deciding
+    if changes is None or deciding is None:
         return sorted(groups)
-    kept = {g for g in groups if g in sure or changes[g] >= _RATHER}
+    kept = {g for g in groups if g in deciding and (g in sure or changes[g] >= _RATHER)}
     return sorted(kept | {g for g in machine.groups if changes[g] >= _PLAIN})
 
 

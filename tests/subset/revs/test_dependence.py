@@ -117,6 +117,21 @@ def test_clusters_and_series_ask_for_odds_of_three_to_one():
     np.testing.assert_array_equal(alone.support_, alone.inclusion_ > 0.5)
 
 
+def test_effects_of_whole_clusters_are_not_taken_for_what_rows_share():
+    """Until some are known, all of them look like differences between clusters that nothing explains."""
+    groups, found, false = np.repeat(np.arange(30), 10), 0, 0
+    for seed in (1, 2, 4, 6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(30, 50))[groups]
+        mean = X[:, :6] @ (np.resize([0.5, 0.8], 6) * rng.choice([-1.0, 1.0], 6))
+        y = mean + np.sqrt(0.3) * rng.normal(size=30)[groups] + np.sqrt(0.7) * rng.normal(size=300)
+        support = REVS(random_state=0).fit(X, y, groups=groups).support_
+        found, false = found + support[:6].sum(), false + support[6:].sum()
+    # a search that learns what rows share before it has found any of them comes to two
+    assert found >= 18
+    assert false <= 2
+
+
 @pytest.mark.slow
 def test_thirty_clusters_let_in_no_more_false_ones_than_independent_rows():
     groups, false = np.repeat(np.arange(30), 10), np.zeros(2)

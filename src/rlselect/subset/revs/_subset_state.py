@@ -13,8 +13,13 @@ Floats = NDArray[Any]
 
 
 class SubsetState(Protocol):
-    """A subset that can price and make all its moves; `RidgeSubset` and `GlmSubset` say what each does."""
+    """A subset that can price and make all its moves; `RidgeSubset` and `GlmSubset` say what each does.
 
+    Where one `relearns`, effects that are yet to be found look like what rows share, and then are not found:
+    its searches from scratch begin with little that is shared, and learn it beside what they have come to.
+    """
+
+    relearns: bool
     mask: NDArray[np.bool_]
     units: Units
     slab: float

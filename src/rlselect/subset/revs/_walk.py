@@ -184,13 +184,15 @@ class Walker:
             prior += self.prior.products(int(np.count_nonzero(inside)), int(units))
         return self.state.evidence + self.state.alike + prior + float(self._folded[self.state.mask].sum())
 
-    def climb(self) -> int:
+    def climb(self, *, learn: bool = True) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
 
         A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with. The
-        dispersion of counts, which falls as more of what moves them is known, is learnt before and after.
+        dispersion of counts, which falls as more of what moves them is known, is learnt before and after, and
+        so is what rows share, unless it is to stay what it is.
         """
-        self.state.learn_dispersion()
+        if learn:
+            self.state.learn_dispersion()
         self._refused.clear()
         self.mend()
         relearnt = 0
@@ -203,7 +205,7 @@ class Walker:
             if not paying.any():
                 if self.structure is not None and (make_swap(self) or make_family(self)):
                     continue
-                if relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
+                if not learn or relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
                     return done
                 relearnt += 1
                 continue
@@ -440,8 +442,10 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
         for part in range(8):
             walker.prior = replace(final, lenience=lenience * (1.0 - part / 8.0))
             if part == 0:
-                walker.climb()
+                walker.climb(learn=not origin.relearns)
             walker.run(plan.ramp // 8)
+            if origin.relearns and part >= 4:
+                walker.state.learn_dispersion()
             if tune and part >= 4:
                 tune_prior(walker, shapes=1)
         walker.prior = final

@@ -83,6 +83,7 @@ class DependentRidge(RidgeSubset):
     """
 
     shapes = SHAPES[1:2]
+    relearns = True
 
     def __init__(self, rows: DependentRows, units: Units) -> None:
         self._all = rows

@@ -95,6 +95,7 @@ class GlmSubset:
     """
 
     shapes = SHAPES
+    relearns = False
 
     def __init__(
         self,

@@ -29,6 +29,7 @@ class JointSubset:
         What the sum counts: less than one where responses repeat each other.
     """
 
+    relearns = False
     # each model has its own
     share = 0.0
     shape = 0

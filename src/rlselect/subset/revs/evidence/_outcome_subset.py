@@ -100,6 +100,7 @@ class OutcomeSubset:
     """
 
     shapes = OUTCOME_SHAPES
+    relearns = False
     share = 0.0
     # the shape factor is part of the evidence
     alike = 0.0

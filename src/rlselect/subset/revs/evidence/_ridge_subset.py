@@ -96,6 +96,7 @@ class RidgeSubset:
     """
 
     shapes: tuple[Shape, ...] = SHAPES
+    relearns = False
     widest = WIDE
     _between: "Between | None" = None
 

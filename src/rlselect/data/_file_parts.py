@@ -320,7 +320,7 @@ class FileParts(LocalParts):
 
 
 def _few_columns(n_columns: int) -> int:
-    return max(_FEW_COLUMNS, n_columns // 8)
+    return max(_FEW_COLUMNS, n_columns // 16)
 
 
 def _shown(paths: Sequence[str]) -> str:

@@ -134,7 +134,7 @@ def test_effects_of_whole_clusters_are_not_taken_for_what_rows_share():
 
 @pytest.mark.slow
 def test_thirty_clusters_let_in_no_more_false_ones_than_independent_rows():
-    groups, false = np.repeat(np.arange(30), 10), np.zeros(2)
+    groups, found, false = np.repeat(np.arange(30), 10), np.zeros(2), np.zeros(2)
     for seed in range(30):
         rng = np.random.default_rng(7000 + seed)
         X = rng.normal(size=(300, 50))
@@ -146,8 +146,9 @@ def test_thirty_clusters_let_in_no_more_false_ones_than_independent_rows():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = REVS(random_state=seed).fit(X, y, groups=None if i else groups)
-            assert model.support_[:6].sum() >= 4
+            found[i] += model.support_[:6].sum()
             false[i] += model.support_[6:].sum()
+    assert found.min() >= 0.9 * 30 * 6
     # counts of Poisson's kind
     assert false[0] <= false[1] + 2.0 * np.sqrt(false.sum())
 
